@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.point import Point
 from fabricstudy.structure.bisection import bisection_bounds
@@ -59,7 +60,7 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as name:
                 folder = Path(name)
                 jobs = place(this, machine, bisection_bounds(machine).cut_side)
-                argv = Caminos().prepare(folder, this, machine, jobs)
+                argv = Caminos().write(BuiltPoint(this, machine, jobs), folder)
                 runs = [run(argv, folder) for _ in range(RUNS)]
             if any(exit_code for exit_code, _ in runs):
                 raise SystemExit(f"{kind}, {routing}: the front end failed")

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.caminos.clock import clock
 from fabricstudy.engine.caminos.files import write_operations
@@ -65,7 +66,7 @@ def least_cpu_s(this: Point, job: PlacedJob) -> tuple[float, float]:
     for _ in range(RUNS):
         with tempfile.TemporaryDirectory() as name:
             start_s = time.process_time()
-            argv = Caminos().prepare(Path(name), this, machine, [job])
+            argv = Caminos().write(BuiltPoint(this, machine, [job]), Path(name))
             prepared_s.append(time.process_time() - start_s)
             exit_code, cpu_s = run(argv, Path(name))
             run_s.append(cpu_s)

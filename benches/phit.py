@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.caminos.files import CONFIGURATION
 from fabricstudy.engine.point import Point
@@ -52,9 +53,9 @@ def simulate(this: Point, machine: Machine, jobs: list[PlacedJob]) -> tuple[floa
     """Give the first job's time (us) and the processor time (s)."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        argv = Caminos().prepare(folder, this, machine, jobs)
+        argv = Caminos().write(BuiltPoint(this, machine, jobs), folder)
         exit_code, cpu_s = run(argv, folder)
-        result = Caminos().read(folder, exit_code, this, machine, jobs)
+        result = Caminos().result(BuiltPoint(this, machine, jobs), folder, exit_code)
     assert result.job_runtime_ns[0] is not None
     return result.job_runtime_ns[0] / 1e3, cpu_s
 
@@ -111,7 +112,9 @@ def compare_once(routing: str, stock: str | None) -> float:
     machine = this.machine.build()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        argv = Caminos().prepare(folder, this, machine, place(this, machine, np.zeros(machine.routers, dtype=bool)))
+        argv = Caminos().write(
+            BuiltPoint(this, machine, place(this, machine, np.zeros(machine.routers, dtype=bool))), folder
+        )
         if stock is not None:
             path = folder / CONFIGURATION
             path.write_text(as_stock(path.read_text(), machine, routing, count, message // 2000))

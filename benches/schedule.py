@@ -19,7 +19,7 @@ from fabricstudy.schedule.kernel.easy import pass_easy
 from fabricstudy.schedule.kernel.queue import enqueue_arrivals
 from fabricstudy.schedule.kernel.running import end_next_job
 from fabricstudy.schedule.kernel.utilisation import tables
-from fabricstudy.schedule.trace.swf import swf_text
+from fabricstudy.schedule.trace.swf_log import swf_text
 
 SIZES = {512: 0.25, 1024: 0.35, 2048: 0.10, 4096: 0.22, 8192: 0.06, 16384: 0.015, 32768: 0.005}
 MACHINE_NODES, BLOCK_NODES = 40960, 512

@@ -11,6 +11,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from fabricstudy.core.bundled_files import CONFIGS
+from fabricstudy.core.extensions import load_extensions
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.dragonfly import DragonflyConfig
 from fabricstudy.machine.graph import Machine
@@ -24,14 +26,14 @@ from fabricstudy.routing.valiant import Valiant
 from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.structure.load import link_loads, link_support, router_link_loads
 from fabricstudy.structure.sharing import link_sharing
-from fabricstudy.workload.pattern.sub_all_to_all import SubAllToAll
-from fabricstudy.workload.pattern.unstructured_mesh import UnstructuredMesh
+from fabricstudy.workload.pattern.base import Pattern
 
 ARRANGEMENTS = ("absolute", "relative", "circulant")
 RATIOS = (0.5, 1, 1.25, 1.5, 2, 2.5, 3, 4)
 # Ranks and pattern of the jobs of a workload such as those of Jain et al. (IPDPS 2017), 40,000 ranks together.
-MESH = UnstructuredMesh.model_validate({"message": "1 MiB", "degree": [20, 20], "iterations": 1})
-LINES = SubAllToAll.model_validate({"message": "1 MiB", "iterations": 1})
+load_extensions(["extensions/low_diameter.py"], CONFIGS)
+MESH = Pattern.model_validate({"kind": "unstructured-mesh", "message": "1 MiB", "degree": [20, 20], "iterations": 1})
+LINES = Pattern.model_validate({"kind": "sub-all-to-all", "message": "1 MiB", "iterations": 1})
 JOBS = ((16_000, LINES), (12_000, MESH), (8_000, LINES), (4_000, MESH))
 RANKS_PER_NODE = 4
 SYSTEMS: dict[str, tuple[Routing, ...]] = {

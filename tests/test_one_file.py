@@ -240,25 +240,13 @@ class Hockney(Engine):
     def program(self):
         return code_digest("engine")
 
-    def sources(self):
-        return ""
-
     def predict_cpu_s(self, point):
         return 0.01
 
-    def predict_memory_bytes(self, point):
-        return None
-
-    def unsupported(self, point, machine):
-        return None
-
-    def prepare(self, folder, point, machine, jobs):
-        return None
-
-    def read(self, folder, exit_code, point, machine, jobs):
-        bandwidth_Bps = machine.host.bandwidth_Bps
+    def read(self, point, folder):
+        bandwidth_Bps, start_ns = point.machine.host.bandwidth_Bps, point.point.engine.start_ns
         return EngineResult(
-            tuple(point.engine.start_ns + 1e9 * job.messages.size_bytes.max() / bandwidth_Bps for job in jobs)
+            tuple(start_ns + 1e9 * job.messages.size_bytes.max() / bandwidth_Bps for job in point.jobs)
         )
 '''
 

@@ -4,12 +4,10 @@ import argparse
 import io
 import json
 import os
-import re
 import sys
 import textwrap
 from collections.abc import Collection
 from importlib import import_module
-from pathlib import Path
 from typing import Any, NoReturn
 
 from fabricstudy import __version__
@@ -17,46 +15,49 @@ from fabricstudy.core.bundled_files import set_environment
 from fabricstudy.core.errors import FabricstudyError, exit_code_of, suggestion
 from fabricstudy.core.log import enable_logging
 
-_COMMANDS: dict[str, tuple[str, str | None, str]] = {
-    "init": ("write_study", "show_written", "init my-study.yaml --template next-machine"),
-    "list": ("list_bundled", "show_bundled", "list machines"),
-    "list kinds": ("list_kinds", "show_kinds", "list kinds torus"),
-    "list engines": ("list_engines", "show_engines", "list engines"),
-    "list where": ("find_resource", "show_path", "list where configs"),
-    "plan": ("summarise_plan", "show_plan", "plan my-study.yaml --list"),
-    "plan validate": ("check_studies", "show_valid", "plan validate my-study.yaml"),
-    "run": ("run_study", None, "run quick --cores 4"),
-    "status": ("study_status", "show_status", "status quick --watch"),
-    "report": ("make_report", "show_report", "report quick --open"),
-    "point": ("point_details", "show_point", "point p0123456789ab --study quick"),
-    "point inputs": ("write_point_inputs", "show_point_inputs", "point inputs quick p0123456789ab --out input"),
-    "schedule": ("schedule_study", "show_schedule", "schedule torus-or-mesh-scheduling"),
-    "map": ("map_job", "show_mapping", "map --machine mira --graph tasks.graph --with exchange,linear --out ranks"),
-    "machine": ("describe_machines", "show_machines", "machine frontier"),
-    "machine draw": ("draw_machine", "show_drawing", "machine draw frontier --out frontier.svg"),
-    "machine partitions": ("list_partitions", "show_partitions", "machine partitions mira"),
+COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("Write a study from a template.", "init my-study.yaml --template next-machine"),
+    "list": ("List what is bundled.", "list machines"),
+    "list kinds": ("List kinds, or the keys of one.", "list kinds torus"),
+    "list engines": ("List the simulators that are found.", "list engines"),
+    "list where": ("Print the path of a bundled file.", "list where configs"),
+    "plan": ("Predict the cost of a study.", "plan my-study.yaml --list"),
+    "plan validate": ("Check studies.", "plan validate my-study.yaml"),
+    "run": ("Run a study with Snakemake.", "run quick --cores 4"),
+    "status": ("Show the progress of a study.", "status quick --watch"),
+    "report": ("Make the report of a study.", "report quick --open"),
+    "report table": ("Write a table of results.", "report table quick jobs --out jobs.tex"),
+    "point": ("Show or simulate one point.", "point p0123456789ab --study quick"),
+    "point inputs": ("Write the input of a simulator.", "point inputs quick p0123456789ab --out input"),
+    "schedule": ("Execute one run of a schedule.", "schedule torus-or-mesh-scheduling"),
+    "map": (
+        "Map the ranks of a job onto nodes.",
+        "map --machine mira --graph tasks.graph --with exchange,linear --out ranks",
+    ),
+    "machine": ("Show machines.", "machine frontier"),
+    "machine candidates": ("List possible machines.", "machine candidates --nodes 2000 --radix 36"),
+    "machine draw": ("Draw a machine.", "machine draw frontier --out frontier.svg"),
+    "machine export": ("Write a machine as a graph.", "machine export frontier --out frontier.graphml"),
+    "machine partitions": ("List partitions of a grid machine.", "machine partitions mira"),
     "machine whatif": (
-        "fail_parts",
-        "show_losses",
+        "Show what a machine loses by faults.",
         "machine whatif fabric.topo --fail leaf-1 --fail '2 %' --out failed.svg",
     ),
-    "candidates": ("list_candidates", "show_candidates", "candidates --nodes 2000 --radix 36"),
-    "trace": ("describe_trace", "show_trace", "trace sweep.goal --machine frontier --write sweep.parquet"),
-    "export": ("export_file", "show_file", "export frontier --out frontier.graphml"),
-    "clean": ("clean_store", "show_unneeded", "clean --delete"),
-    "completion": ("completion_script", "show_script", "completion bash"),
-    "compare": ("compare_runs", "show_comparison", "compare results-old/quick results/quick"),
+    "trace": ("Describe or convert a trace.", "trace sweep.goal --machine frontier --write sweep.parquet"),
+    "compare": ("Compare the tables of two runs.", "compare results-old/quick results/quick"),
+    "clean": ("List or remove what no study needs.", "clean --delete"),
+    "completion": ("Print a script for a shell.", "completion bash"),
 }
-"""Each command: what it does, what prints the result, and an example.
+"""The help and an example of each command.
 
-Its last word is that of a module of `fabricstudy.commands`.
+Its last word is that of a module of `fabricstudy.commands`: `run` does the work, and `show` prints the result.
 """
 
-_FORMER = {name.split()[-1]: name for name in _COMMANDS if " " in name}
+_FORMER = {name.split()[-1]: name for name in COMMANDS if " " in name} | {"export": "machine export or report table"}
 """The present name of each command by its former one, which is answered for one version."""
 
 _VERBOSE, _WHAT_IS_DONE = ("-v", "--verbose"), "log progress on standard error"
-EPILOG_WIDTH, HELP_WIDTH = 78, 61
+EPILOG_WIDTH = 78
 
 
 class _Parser(argparse.ArgumentParser):
@@ -74,11 +75,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     words = [argument for argument in arguments if argument not in _VERBOSE] or ["--help"]
-    name = next((name for name in (" ".join(words[:2]), words[0]) if name in _COMMANDS), None)
+    name = next((name for name in (" ".join(words[:2]), words[0]) if name in COMMANDS), None)
     if name is None and words[0] in _FORMER:
         raise FabricstudyError(f"{words[0]}: this command has another name; write {_FORMER[words[0]]}", "usage")
     if name is None and not words[0].startswith("-"):
-        raise FabricstudyError(f"{words[0]}: no such command; {suggestion(words[0], _COMMANDS)}", "usage")
+        raise FabricstudyError(f"{words[0]}: no such command; {suggestion(words[0], COMMANDS)}", "usage")
     rest = list(arguments or words)
     for word in (name or "").split():
         rest.remove(word)
@@ -103,63 +104,49 @@ def _run(arguments: list[str]) -> int:
     return 0
 
 
-def _parser(complete: Collection[str] = tuple(_COMMANDS)) -> _Parser:
+def _parser(complete: Collection[str] = tuple(COMMANDS)) -> _Parser:
     """Return the parser of all commands, with the arguments of those that are to be `complete`."""
-    parser = _Parser(prog="fabricstudy", allow_abbrev=False, description=__doc__.replace("``", ""))
-    parser.add_argument("--version", action="version", version=f"fabricstudy {__version__}")
-    parser.add_argument(*_VERBOSE, action="store_true", help=_WHAT_IS_DONE)
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for name in _COMMANDS:
-        text, others = summary(name), f" [{', '.join(verbs(name))}]" if verbs(name) else ""
-        shown = textwrap.shorten(text, HELP_WIDTH - len(others), placeholder=" ...") + others
-        listed: dict[str, Any] = {} if " " in name else {"help": shown}
+    parser = _Parser(
+        prog="fabricstudy", allow_abbrev=False, add_help=False, usage="fabricstudy [--version] [-v] COMMAND ...",
+        description="Run studies with Snakemake; inspect studies, points, engines and machines.",
+        epilog="Options and an example of a command: fabricstudy COMMAND --help",
+    )  # fmt: skip
+    parser.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)
+    parser.add_argument("--version", action="version", version=f"fabricstudy {__version__}", help=argparse.SUPPRESS)
+    parser.add_argument(*_VERBOSE, action="store_true", help=argparse.SUPPRESS)
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", prog="fabricstudy")
+    for name, (text, _) in COMMANDS.items():
+        listed: dict[str, Any] = {} if " " in name else {"help": " ".join([text, *_in_brackets(verbs(name))])}
         sub = commands.add_parser(name, allow_abbrev=False, description=text, **listed)
         if name in complete:
-            _complete(sub, name)
+            add_arguments(sub, name)
     return parser
 
 
 def verbs(noun: str) -> list[str]:
     """Return the second words of the commands of a noun."""
-    return [name.split()[1] for name in _COMMANDS if name.startswith(f"{noun} ")]
+    return [name.split()[1] for name in COMMANDS if name.startswith(f"{noun} ")]
 
 
-def summary(name: str) -> str:
-    """Return the first line about a command, without an import of its module."""
-    source = Path(__file__).with_name("commands") / f"{name.split()[-1]}.py"
-    pattern = rf'^def {_COMMANDS[name][0]}\(.*\n    """(.*?)(?:"""|\n)'
-    (text,) = re.findall(pattern, source.read_text(encoding="utf-8"), re.M)
-    return str(text).replace("``", "")
+def _in_brackets(words: list[str]) -> list[str]:
+    return [f"[{', '.join(words)}]"] if words else []
 
 
-def _complete(parser: argparse.ArgumentParser, name: str) -> None:
-    """Add the arguments of a command, and what it does."""
-    work, show, example = _COMMANDS[name]
+def add_arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """Add the arguments of a command, and its description."""
     module = import_module(f"fabricstudy.commands.{name.split()[-1]}")
     # Inherit the default of the main parser.
     parser.add_argument(*_VERBOSE, action="store_true", default=argparse.SUPPRESS, help=_WHAT_IS_DONE)
-    parser.set_defaults(command=getattr(module, work), json=False, exit_code=lambda result: 0)
-    parser.set_defaults(show=lambda result: None)
-    if show is not None:  # else it prints itself
-        parser.set_defaults(show=getattr(module, show))
+    parser.set_defaults(command=module.run, json=False, exit_code=lambda result: 0, show=lambda result: None)
+    if hasattr(module, "show"):  # else it prints itself
+        parser.set_defaults(show=module.show)
         parser.add_argument("--json", action="store_true", help="print for programs")
-    if hasattr(module, "add_arguments"):
-        module.add_arguments(parser)
+    module.add_arguments(parser)
+    parser.description = module.run.__doc__
     about = f"{textwrap.fill(parser.epilog, EPILOG_WIDTH)}\n\n" if parser.epilog else ""
     about += "".join(f"see also: fabricstudy {name} {verb} --help\n" for verb in verbs(name))
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = f"{about}example: fabricstudy {example}"
-
-
-def options_of_commands() -> dict[str, dict[str, str]]:
-    """Return the options of each command with their help."""
-    options = {}
-    for name in _COMMANDS:
-        parser = argparse.ArgumentParser(add_help=False)
-        _complete(parser, name)
-        actions = (action for action in parser._actions if action.option_strings)
-        options[name] = {action.option_strings[-1]: str(action.help).replace("%%", "%") for action in actions}
-    return options
+    parser.epilog = f"{about}example: fabricstudy {COMMANDS[name][1]}"
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.bundled import RESULT
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.outcome import EngineResult
@@ -23,9 +24,9 @@ def simulate(
     """Run a point and give the result as read, and as written."""
     machine = machine or point.machine.build()
     folder.mkdir(exist_ok=True)
-    argv = Caminos().prepare(folder, point, machine, jobs)
+    argv = Caminos().write(BuiltPoint(point, machine, jobs), folder)
     exit_code = run(argv, folder)
-    result = Caminos().read(folder, exit_code, point, machine, jobs)
+    result = Caminos().result(BuiltPoint(point, machine, jobs), folder, exit_code)
     return result, json.loads((folder / RESULT).read_text())
 
 

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.bundled import MACHINE, OPERATIONS
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.caminos.clock import bandwidth_divisors, clock, phit_bytes
 from fabricstudy.engine.caminos.files import CONFIGURATION, configuration
-from fabricstudy.engine.contract import Unsupported
+from fabricstudy.engine.failures import Unsupported
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
@@ -145,7 +146,7 @@ class TestFiles:
     def test_machine_and_operations_in_words(self, tmp_path: Path) -> None:
         this = point(engine={"kind": "caminos", "phit": "500 B"})
         machine = this.machine.build()
-        argv = Caminos().prepare(tmp_path, this, machine, [self.job()])
+        argv = Caminos().write(BuiltPoint(this, machine, [self.job()]), tmp_path)
         assert argv[1] == CONFIGURATION
         graph = (tmp_path / MACHINE).read_text().splitlines()
         assert graph[:6] == ["graph 1", "routers 36", "classes 2", "nodes 72", "0", "0"]

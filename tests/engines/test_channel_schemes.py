@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from fabricstudy.engine import virtual_channels
-from fabricstudy.engine.contract import EngineFailure
+from fabricstudy.engine.built_point import BuiltPoint
+from fabricstudy.engine.failures import EngineFailure
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.packet.adapter import Packet
 from fabricstudy.engine.point import Point
@@ -54,8 +55,8 @@ def run_shifts(point: Point, folder: Path, sent_bytes: int) -> EngineResult:
     messages = [(0, node, (node + 3 * of_router) % nodes, sent_bytes) for node in range(nodes)]
     jobs = [job_of(list(range(nodes)), messages)]
     folder.mkdir()
-    exit_code = run(Packet().prepare(folder, point, machine, jobs), folder)
-    return Packet().read(folder, exit_code, point, machine, jobs)
+    exit_code = run(Packet().write(BuiltPoint(point, machine, jobs), folder), folder)
+    return Packet().result(BuiltPoint(point, machine, jobs), folder, exit_code)
 
 
 @pytest.mark.parametrize(("machine", "routing", "scheme"), CASES)

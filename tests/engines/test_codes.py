@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.caminos.files import CONFIGURATION
 from fabricstudy.engine.codes.adapter import Codes
 from fabricstudy.engine.codes.files import OUTPUTS
 from fabricstudy.engine.codes.trace import traces
-from fabricstudy.engine.contract import EngineFailure
+from fabricstudy.engine.failures import EngineFailure
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.engine.settings import Limits
@@ -39,7 +40,7 @@ def simulate(folder: Path, this: Point, jobs: list[PlacedJob], machine: Machine 
     """Run a point and read the result."""
     machine = machine or this.machine.build()
     argv = prepared(folder, this, jobs, machine)
-    return Codes().read(folder, run(argv, folder), this, machine, jobs)
+    return Codes().result(BuiltPoint(this, machine, jobs), folder, run(argv, folder))
 
 
 def time_of(result: EngineResult, job: int = 0) -> float:
@@ -231,7 +232,7 @@ class TestInjection:
         this = point_on(machine, "dimension-order", engine="codes", network={"injection": injection})
         job = job_of([0, 1, 2, 3], [(0, i, (i + shift) % 4, 1_000_000) for i in range(4) for shift in (1, 2, 3)])
         exit_code = run(prepared(tmp_path, this, [job]), tmp_path)
-        result = Codes().read(tmp_path, exit_code, this, this.machine.build(), [job])
+        result = Codes().result(BuiltPoint(this, this.machine.build(), [job]), tmp_path, exit_code)
         # A message has left when its end is in the buffers of its node and of the router's output.
         held_ns = (ms - 1) * 2 * this.network.buffer_bytes
         assert result.job_runtime_ns[0] is not None
@@ -307,12 +308,12 @@ class TestDifferencesFromCaminos:
             assert time_of(simulate(tmp_path / "codes", this, jobs)) == pytest.approx(120 * 2000, rel=0.02)
         folder = tmp_path / "caminos"
         folder.mkdir()
-        argv = Caminos().prepare(folder, elsewhere, machine, jobs)
+        argv = Caminos().write(BuiltPoint(elsewhere, machine, jobs), folder)
         configuration = folder / CONFIGURATION
         # A cycle of the crossbar is as much shorter.
         slower = f"frequency_divisor: {crossbar} }}"
         configuration.write_text(configuration.read_text().replace("frequency_divisor: 1 }", slower))
-        result = Caminos().read(folder, run(argv, folder), elsewhere, machine, jobs)
+        result = Caminos().result(BuiltPoint(elsewhere, machine, jobs), folder, run(argv, folder))
         assert least * 2000 * 0.98 <= time_of(result) / crossbar <= most * 2000 * 1.02
 
     def test_it_takes_both_ways_of_an_express_mesh(self, tmp_path: Path) -> None:
@@ -624,7 +625,7 @@ class TestWrongThoughItEndsWell:
         change(folder)
         exit_code = run(argv, folder)
         with pytest.raises(EngineFailure) as failure:
-            Codes().read(folder, exit_code, this, machine, jobs)
+            Codes().result(BuiltPoint(this, machine, jobs), folder, exit_code)
         return exit_code, str(failure.value)
 
     @pytest.mark.parametrize(

@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.codes.adapter import Codes
 from fabricstudy.engine.codes.files import HOPS, OUTPUTS
-from fabricstudy.engine.contract import BackgroundMismatch, EngineFailure
+from fabricstudy.engine.failures import BackgroundMismatch, EngineFailure
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.structure.bound import load_time_ns
 from fabricstudy.structure.load import link_loads
@@ -33,7 +34,7 @@ def read(folder: Path, name: str, exit_code: int = 0) -> EngineResult:
     """Read the outputs in a folder as those of a recorded point."""
     this = point(name)
     machine = this.machine.build()
-    return Codes().read(folder, exit_code, this, machine, two_jobs(machine))
+    return Codes().result(BuiltPoint(this, machine, two_jobs(machine)), folder, exit_code)
 
 
 def recorded(name: str) -> Path:
@@ -88,7 +89,7 @@ class TestBackground:
             replace(job, background_duration_ns=lasts_ns) if at == number else job
             for at, job in enumerate(two_jobs(machine))
         ]
-        return Codes().read(folder or recorded("torus"), 0, this, machine, jobs)
+        return Codes().result(BuiltPoint(this, machine, jobs), folder or recorded("torus"), 0)
 
     @pytest.mark.parametrize("lasts_ns", [0.5 * END_NS, END_NS, 1.01 * END_NS + 9])
     def test_it_lasts_as_long_as_the_others_and_has_no_time(self, lasts_ns: float) -> None:

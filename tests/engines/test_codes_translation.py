@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.codes.adapter import PROGRAM, Codes
 from fabricstudy.engine.codes.files import configuration, ranks_per_node, traced_jobs
 from fabricstudy.engine.codes.models import network_of
@@ -214,8 +215,8 @@ class TestPlaces:
         this = point("tree")
         machine = this.machine.build()
         jobs = [job_of([0, 1], []), job_of([2, 2], [(0, 0, 1, 9)])]
-        assert Codes().prepare(tmp_path, this, machine, jobs) is None
-        result = Codes().read(tmp_path, 0, this, machine, jobs)
+        assert Codes().write(BuiltPoint(this, machine, jobs), tmp_path) is None
+        result = Codes().result(BuiltPoint(this, machine, jobs), tmp_path, 0)
         assert result.job_runtime_ns == (0.0, 0.0)
         assert result.link_bytes is not None and not result.link_bytes.any()
 
@@ -290,7 +291,7 @@ class TestRefusals:
     def test_a_cray_xc_does_not_get_messages_of_other_sizes(self, tmp_path: Path) -> None:
         this = point("aries", message="2 kB")
         with pytest.raises(WorkloadError):
-            Codes().prepare(tmp_path, this, this.machine.build(), [job_of([0, 2], [(0, 0, 1, 2001)])])
+            Codes().write(BuiltPoint(this, this.machine.build(), [job_of([0, 2], [(0, 0, 1, 2001)])]), tmp_path)
 
     def refusal(self, this: Point) -> str | None:
         return Codes().unsupported(this, this.machine.build())

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from fabricstudy.core.store import Record
+from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.bundled import MACHINE, OPERATIONS
 from fabricstudy.engine.caminos.files import CONFIGURATION
 from fabricstudy.engine.codes.trace import IRECV, WAITALL, traces
@@ -184,7 +185,7 @@ def test_a_job_that_does_not_compute_is_prepared_as_ever(tmp_path: Path, engine:
     pattern = {"kind": "all-to-all", "order": "random"}
     this = point_on(LINE, "dimension-order", pattern, "20 kB", engine=engine)
     machine = this.machine.build()
-    command = engine_named(engine).prepare(tmp_path, this, machine, place_jobs(this, machine))
+    command = engine_named(engine).write(BuiltPoint(this, machine, place_jobs(this, machine)), tmp_path)
     assert files_digest(tmp_path, command) == INPUTS[engine]
 
 
@@ -196,7 +197,7 @@ def test_caminos_is_told_of_computing_before_the_messages(tmp_path: Path) -> Non
         this = point_on(LINE, "dimension-order", engine=engine, jobs=[job | compute])
         machine, folder = this.machine.build(), tmp_path / str(number)
         folder.mkdir()
-        engine_named("caminos").prepare(folder, this, machine, place_jobs(this, machine))
+        engine_named("caminos").write(BuiltPoint(this, machine, place_jobs(this, machine)), folder)
         texts.append({name: (folder / name).read_text() for name in (OPERATIONS, MACHINE, CONFIGURATION)})
     plain, told = texts
     assert told[MACHINE] == plain[MACHINE]

@@ -11,6 +11,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
@@ -95,8 +96,8 @@ def test_engines_take_the_paths_of_the_analysis(tmp_path: Path, machine: Any, en
     point = point_on(machine, ecmp(5), message="20 kB", engine=engine)
     built, simulator = point.machine.build(), engine_named(engine)
     jobs = place_jobs(point, built)
-    run(simulator.prepare(tmp_path, point, built, jobs) or [], tmp_path)
-    result = simulator.read(tmp_path, 0, point, built, jobs)
+    run(simulator.write(BuiltPoint(point, built, jobs), tmp_path) or [], tmp_path)
+    result = simulator.result(BuiltPoint(point, built, jobs), tmp_path, 0)
     assert result.link_bytes == pytest.approx(link_loads(built, *ends(jobs), ecmp(5)).link_bytes)
 
 
@@ -104,8 +105,8 @@ def test_packets_take_the_paths_of_the_analysis_on_parallel_cables(tmp_path: Pat
     point = point_on(leaf_spine(2, parallel=3), ecmp(2), message="20 kB", engine="packet")
     built, simulator = point.machine.build(), engine_named("packet")
     jobs = place_jobs(point, built)
-    run(simulator.prepare(tmp_path, point, built, jobs) or [], tmp_path)
-    result = simulator.read(tmp_path, 0, point, built, jobs)
+    run(simulator.write(BuiltPoint(point, built, jobs), tmp_path) or [], tmp_path)
+    result = simulator.result(BuiltPoint(point, built, jobs), tmp_path, 0)
     assert result.link_bytes == pytest.approx(link_loads(built, *ends(jobs), ecmp(2)).link_bytes)
     assert "parallel" in str(engine_named("flow").unsupported(point, built))
 
@@ -148,8 +149,8 @@ def test_each_message_is_a_flow_if_the_study_says_so(tmp_path: Path, engine: str
         built = point.machine.build()
         jobs, folder = place_jobs(point, built), tmp_path / str(seed)
         folder.mkdir()
-        run(simulator.prepare(folder, point, built, jobs) or [], folder)
-        bytes_ = np.asarray(simulator.read(folder, 0, point, built, jobs).link_bytes)
+        run(simulator.write(BuiltPoint(point, built, jobs), folder) or [], folder)
+        bytes_ = np.asarray(simulator.result(BuiltPoint(point, built, jobs), folder, 0).link_bytes)
         up = bytes_[built.link_tail == 0] / 10_000
         assert np.array_equal(up, up.round()) and up.sum() == 36  # no message is divided
         found.append(up)
@@ -168,8 +169,8 @@ def test_messages_take_the_same_paths_on_both_engines(tmp_path: Path) -> None:
         built, folder = point.machine.build(), tmp_path / engine
         jobs = place_jobs(point, built)
         folder.mkdir()
-        run(simulator.prepare(folder, point, built, jobs) or [], folder)
-        found.append(np.asarray(simulator.read(folder, 0, point, built, jobs).link_bytes))
+        run(simulator.write(BuiltPoint(point, built, jobs), folder) or [], folder)
+        found.append(np.asarray(simulator.result(BuiltPoint(point, built, jobs), folder, 0).link_bytes))
     assert found[0] == pytest.approx(found[1])
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.bundled import MACHINE, OPERATIONS, RESULT
-from fabricstudy.engine.contract import EngineFailure
+from fabricstudy.engine.failures import EngineFailure
 from fabricstudy.engine.flow.adapter import Flow
 from fabricstudy.engine.flow.files import SETTINGS, window_bytes
 from fabricstudy.engine.outcome import EngineResult
@@ -35,8 +36,8 @@ STAGE_NS, ENDS_NS = 140.0, 2 * 10.0 + 100.0
 def simulate(folder: Path, point: Point, jobs: list[PlacedJob], machine: Machine | None = None) -> EngineResult:
     machine = machine or point.machine.build()
     folder.mkdir(exist_ok=True)
-    exit_code = run(Flow().prepare(folder, point, machine, jobs), folder)
-    return Flow().read(folder, exit_code, point, machine, jobs)
+    exit_code = run(Flow().write(BuiltPoint(point, machine, jobs), folder), folder)
+    return Flow().result(BuiltPoint(point, machine, jobs), folder, exit_code)
 
 
 def time_ns(folder: Path, shape: list[int], messages: list[tuple[int, int, int, int]], kind: str = "mesh") -> float:
@@ -137,6 +138,22 @@ def test_detours_carry_what_the_analysis_expects(tmp_path: Path, via: str) -> No
 
 
 @needs_flow
+def test_ugal_detours_leave_both_groups(tmp_path: Path) -> None:
+    """As on packet no detour leads through another router of the first or the last group."""
+    machine = {"kind": "dragonfly", "groups": 5, "routers_per_group": 4, "nodes_per_router": 1, "bandwidth": "1 GB/s"}
+    point = point_on(machine, "ugal", engine="flow")
+    built = point.machine.build()
+    jobs = [job_of(list(range(20)), [(0, node, 7, 10 * SIZE) for node in range(3)])]
+    link_bytes = simulate(tmp_path, point, jobs, built).link_bytes
+    assert link_bytes is not None
+    used = np.flatnonzero(link_bytes)
+    group, tail, head = built.group, built.link_tail[used], built.link_head[used]
+    assert group is not None and set(group[head]) == set(range(5)), "the senders make detours"
+    assert set(tail[(group[tail] == 0) & (group[head] == 0)]) <= {0, 1, 2}
+    assert set(head[(group[tail] == 1) & (group[head] == 1)]) == {7}
+
+
+@needs_flow
 @pytest.mark.parametrize("routing", ["valiant", "ugal", "adaptive"])
 def test_the_same_seed_gives_the_same_result(tmp_path: Path, routing: str) -> None:
     def outcome(name: str, seed: int) -> bytes:
@@ -155,17 +172,17 @@ def test_a_run_that_is_no_result_is_a_failure(tmp_path: Path) -> None:
     simulate(tmp_path, point, jobs, machine)
     for others in ([job_of([0, 1], [(0, 0, 1, SIZE + 1)])], [*jobs, *jobs]):
         with pytest.raises(EngineFailure):
-            Flow().read(tmp_path, 0, point, machine, others)
+            Flow().result(BuiltPoint(point, machine, others), tmp_path, 0)
     (tmp_path / RESULT).write_text("{}")
     with pytest.raises(EngineFailure):
-        Flow().read(tmp_path, 0, point, machine, jobs)
+        Flow().result(BuiltPoint(point, machine, jobs), tmp_path, 0)
 
 
 @needs_flow
 def test_a_bad_file_is_told_by_name(tmp_path: Path) -> None:
     point, jobs = point_on(DRAGONFLY, engine="flow"), [job_of([0, 1], [(0, 0, 1, SIZE)])]
     for file in (SETTINGS, MACHINE, OPERATIONS):
-        command = Flow().prepare(tmp_path, point, point.machine.build(), jobs)
+        command = Flow().write(BuiltPoint(point, point.machine.build(), jobs), tmp_path)
         (tmp_path / file).write_text("nonsense\n")
         assert run(command, tmp_path) == 2
         assert (tmp_path / "stderr").read_text().startswith(f"{file}:1: ")

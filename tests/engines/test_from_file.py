@@ -11,7 +11,7 @@ import pytest
 
 from fabricstudy.analysis.deadlock import Deadlock
 from fabricstudy.engine.caminos import Caminos
-from fabricstudy.engine.contract import Unsupported
+from fabricstudy.engine.failures import Unsupported
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.sst.wiring import wire
 from fabricstudy.machine.base import Topology

@@ -32,6 +32,8 @@ from fabricstudy.routing.base import MemorylessRoutes, NextHops, ObliviousMemory
 from fabricstudy.routing.listed import PathRoutes
 from fabricstudy.routing.minimal import MinimalRoutes
 
+EXTENSIONS = ["furthest_pairing"]
+
 
 class AgainRoutes(ObliviousMemorylessRoutes):
     def __init__(self, machine):

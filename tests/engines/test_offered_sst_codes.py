@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from fabricstudy.engine.attempt import attempt_point
+from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.codes import Codes
 from fabricstudy.engine.codes import offered as codes_offered
 from fabricstudy.engine.codes.offered import offered_window as codes_window
@@ -282,8 +283,8 @@ DRAGONFLY_POINT = point_of("sst", DRAGONFLY, "minimal", "uniform", 0.5)
 @pytest.mark.parametrize("load", [0.013, 0.1, 1 / 3, 0.9, 1.0])
 def test_lengths_of_a_run(load: float) -> None:
     """Batches have whole messages, and the warm-up is as long as the study's or longer."""
-    machine = built(DRAGONFLY_POINT.machine).machine
-    sst, codes = sst_window(DRAGONFLY_POINT, machine, load), codes_window(DRAGONFLY_POINT, machine, load)
+    this = BuiltPoint(DRAGONFLY_POINT, built(DRAGONFLY_POINT.machine).machine)
+    sst, codes = sst_window(this, load), codes_window(this, load)
     message_ns = 10.24
     assert sst.batch_ps == sst.batch_messages * sst.interval_ps - 1
     assert sst.interval_ps == pytest.approx(1000 * message_ns / load, rel=1e-4)

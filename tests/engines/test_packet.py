@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from fabricstudy.engine.attempt import attempt_point
+from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.bundled import RESULT
-from fabricstudy.engine.contract import EngineFailure, Unsupported
 from fabricstudy.engine.definitions import built
+from fabricstudy.engine.failures import EngineFailure, Unsupported
 from fabricstudy.engine.offered_traffic import OfferedRuns
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.packet.adapter import Packet
@@ -63,8 +64,10 @@ def simulate(
     any_machine = {"kind": "mesh", "shape": [3, 3], "bandwidth": "1 GB/s"}
     point = point_on(any_machine, routing, engine="packet", jobs=written[: len(jobs)], network=network)
     folder.mkdir(exist_ok=True)
-    exit_code = run(Packet().prepare(folder, point, machine, jobs), folder)
-    return Packet().read(folder, exit_code, point, machine, jobs), json.loads((folder / RESULT).read_text())
+    exit_code = run(Packet().write(BuiltPoint(point, machine, jobs), folder), folder)
+    return Packet().result(BuiltPoint(point, machine, jobs), folder, exit_code), json.loads(
+        (folder / RESULT).read_text()
+    )
 
 
 def unequal(machine: Machine) -> Machine:

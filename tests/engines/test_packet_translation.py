@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.bundled import DESTINATIONS, MACHINE, OPERATIONS, RESULT
-from fabricstudy.engine.contract import EngineFailure
+from fabricstudy.engine.failures import EngineFailure
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.packet.adapter import Packet
 from fabricstudy.engine.packet.files import SETTINGS
@@ -36,7 +37,7 @@ def settings(folder: Path, this: Point) -> dict[str, str]:
     """Settings of a point, by word."""
     folder.mkdir(exist_ok=True)
     machine = this.machine.build()
-    Packet().prepare(folder, this, machine, place_jobs(this, machine))
+    Packet().write(BuiltPoint(this, machine, place_jobs(this, machine)), folder)
     return dict(line.split(" ", 1) for line in (folder / SETTINGS).read_text().splitlines())
 
 
@@ -44,7 +45,7 @@ class TestFiles:
     def test_all_files_of_two_nodes(self, tmp_path: Path) -> None:
         this = point()
         job = job_of([0, 1], [(0, 0, 1, 700), (0, 1, 0, 5000)])
-        command = Packet().prepare(tmp_path, this, this.machine.build(), [job])
+        command = Packet().write(BuiltPoint(this, this.machine.build(), [job]), tmp_path)
         assert command[1:] == [SETTINGS, MACHINE, OPERATIONS, RESULT]
         assert sorted(path.name for path in tmp_path.iterdir()) == sorted([SETTINGS, MACHINE, OPERATIONS])
         assert (tmp_path / SETTINGS).read_text() == (
@@ -115,7 +116,7 @@ class TestFiles:
         machine = this.machine.build()
         destinations = this.offered.destinations(machine, 3) if this.offered else None
         assert destinations is not None
-        command = Packet().prepare_offered(tmp_path, this, machine, destinations, 0.4)
+        command = Packet().write(BuiltPoint(this, machine, load=0.4), tmp_path)
         assert command[1:] == [SETTINGS, MACHINE, DESTINATIONS, RESULT]
         # A message takes 200 ns on the link of a node.
         last = (tmp_path / SETTINGS).read_text().splitlines()[-2:]
@@ -195,7 +196,7 @@ def read(folder: Path, written: dict[str, Any] | str) -> EngineResult:
 def read_offered(folder: Path, written: dict[str, Any]) -> SteadyRun:
     this = point(jobs=[], offered=OFFERED)
     (folder / RESULT).write_text(json.dumps(written))
-    return read_offered_result(folder, this, this.machine.build())
+    return read_offered_result(folder, BuiltPoint(this, this.machine.build()))
 
 
 class TestResults:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.limits import run_program
 from fabricstudy.engine.packet.adapter import Packet
 from fabricstudy.engine.settings import Limits
@@ -33,8 +34,8 @@ def test_it_comes_near_the_better_of_minimal_and_valiant(
     for kind in ("minimal", "valiant", "ugal"):
         folder, point = tmp_path / kind, point_on(config, kind, engine="packet")
         folder.mkdir()
-        exit_code = run_program(Packet().prepare(folder, point, machine, jobs), folder, Limits(), {})
-        runtime_ns = Packet().read(folder, exit_code, point, machine, jobs).job_runtime_ns[0]
+        exit_code = run_program(Packet().write(BuiltPoint(point, machine, jobs), folder), folder, Limits(), {})
+        runtime_ns = Packet().result(BuiltPoint(point, machine, jobs), folder, exit_code).job_runtime_ns[0]
         assert runtime_ns is not None
         times_ns[kind] = runtime_ns
     assert times_ns["ugal"] <= 1.2 * min(times_ns["minimal"], times_ns["valiant"])

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.flow.adapter import Flow
 from fabricstudy.engine.packet.adapter import Packet
 from fabricstudy.engine.program_engine import ProgramEngine
@@ -41,10 +42,10 @@ def test_four_messages_share_the_cables_between_two_routers(tmp_path: Path, engi
         point = point_on(machine, "minimal", engine=name, network={"packet": "1 kB"})
         built, folder = point.machine.build(), tmp_path / str(cables)
         folder.mkdir()
-        command = engine.prepare(folder, point, built, jobs)
+        command = engine.write(BuiltPoint(point, built, jobs), folder)
         assert command is not None
         exit_code = run(command, folder)
-        (runtime_ns,) = engine.read(folder, exit_code, point, built, jobs).job_runtime_ns
+        (runtime_ns,) = engine.result(BuiltPoint(point, built, jobs), folder, exit_code).job_runtime_ns
         bound_ns = load_time_ns(built, link_loads(built, *ends(jobs), point.routing))
         assert bound_ns == pytest.approx(4 / cables * SIZE)
         assert runtime_ns is not None and bound_ns <= runtime_ns <= 1.1 * bound_ns
@@ -68,9 +69,9 @@ def test_the_cables_of_a_pair_carry_what_the_analysis_expects(
     point = point_on(machine | {"bandwidth": "1 GB/s"}, routing, message="20 kB", engine=name)
     built = point.machine.build()
     jobs = place_jobs(point, built)
-    command = engine.prepare(tmp_path, point, built, jobs)
+    command = engine.write(BuiltPoint(point, built, jobs), tmp_path)
     assert command is not None
-    result = engine.read(tmp_path, run(command, tmp_path), point, built, jobs)
+    result = engine.result(BuiltPoint(point, built, jobs), tmp_path, run(command, tmp_path))
     loads = link_loads(built, *ends(jobs), point.routing)
     assert result.link_bytes is not None and result.job_runtime_ns[0] is not None
     assert result.link_bytes == pytest.approx(loads.link_bytes)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.core.store import Record
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.outcome import OPERATIONS, recorded_rows
@@ -20,6 +22,8 @@ from fabricstudy.study.plan import plan
 from fabricstudy.table.collect import collect
 
 from ..machines import point_on
+
+EXTENSIONS = ["domain_all_to_all"]
 
 pytestmark = pytest.mark.skipif(not Caminos().probe().found, reason="CAMINOS is not built")
 
@@ -76,8 +80,10 @@ def test_other_engines_refuse(tmp_path: Path, engine: str, reason: str) -> None:
 
 
 def test_a_gantt_chart_asks_for_the_operations_of_its_points(tmp_path: Path) -> None:
+    shutil.copy(CONFIGS / "extensions/domain_all_to_all.py", tmp_path)
     (tmp_path / "s.yaml").write_text(
         f"""study: s
+extensions: [domain_all_to_all.py]
 machine: {MACHINE}
 routing: minimal
 jobs: [{{name: app, share: 1.0, pattern: {PATTERN}}}]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from fabricstudy.engine.attempt import attempt_point
+from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.definitions import AnalysedMachine
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import Point
@@ -56,9 +57,9 @@ def simulate(
     placed = place_jobs(this, machine) if jobs is None else jobs
     folder.mkdir(exist_ok=True)
     assert Sst().unsupported(this, machine) is None
-    argv = Sst().prepare(folder, this, machine, placed)
+    argv = Sst().write(BuiltPoint(this, machine, placed), folder)
     assert argv is not None
-    return Sst().read(folder, run(argv, folder), this, machine, placed), placed, machine
+    return Sst().result(BuiltPoint(this, machine, placed), folder, run(argv, folder)), placed, machine
 
 
 def point(
@@ -162,9 +163,9 @@ class TestUgal:
             machine, folder = this.machine.build(), tmp_path / str(len(times))
             folder.mkdir()
             # Past the adapter, which refuses the larger flit under UGAL.
-            argv = Sst().prepare(folder, this, machine, [job])
+            argv = Sst().write(BuiltPoint(this, machine, [job]), folder)
             assert argv is not None
-            (time_ns,) = Sst().read(folder, run(argv, folder), this, machine, [job]).job_runtime_ns
+            (time_ns,) = Sst().result(BuiltPoint(this, machine, [job]), folder, run(argv, folder)).job_runtime_ns
             assert time_ns is not None
             times.append(time_ns)
         # Two ninths of the packets straight, the rest over two global links each, are the best there is.

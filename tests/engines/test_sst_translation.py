@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fabricstudy.engine.contract import Unsupported
+from fabricstudy.engine.built_point import BuiltPoint
+from fabricstudy.engine.failures import Unsupported
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.sst import program as program_module
 from fabricstudy.engine.sst.adapter import Sst
@@ -190,7 +191,7 @@ class TestRoutes:
 def written(folder: Path, this: Point, jobs: list[PlacedJob] | None = None) -> dict[str, Any]:
     """Prepare a point and give its run file."""
     machine = this.machine.build()
-    argv = Sst().prepare(folder, this, machine, jobs or place_jobs(this, machine))
+    argv = Sst().write(BuiltPoint(this, machine, jobs or place_jobs(this, machine)), folder)
     assert argv is not None and argv[1:] == [str(MODEL), "--", RUN]
     found: dict[str, Any] = json.loads((folder / RUN).read_text())
     return found
@@ -281,14 +282,14 @@ class TestRunFile:
         this = point(jobs=[{"share": 1.0, "pattern": "idle"}])
         machine = this.machine.build()
         jobs = place_jobs(this, machine)
-        assert Sst().prepare(tmp_path, this, machine, jobs) is None
-        assert Sst().read(tmp_path, 0, this, machine, jobs).job_runtime_ns == (0.0,)
+        assert Sst().write(BuiltPoint(this, machine, jobs), tmp_path) is None
+        assert Sst().result(BuiltPoint(this, machine, jobs), tmp_path, 0).job_runtime_ns == (0.0,)
 
     def test_two_jobs_on_a_node_are_refused(self, tmp_path: Path) -> None:
         this = point()
         jobs = [job_of([0, 1], [(0, 0, 1, 10)]), job_of([1, 2], [(0, 0, 1, 10)])]
         with pytest.raises(WorkloadError, match="jobs cannot share nodes"):
-            Sst().prepare(tmp_path, this, this.machine.build(), jobs)
+            Sst().write(BuiltPoint(this, this.machine.build(), jobs), tmp_path)
 
     def test_costs_of_mpi(self, tmp_path: Path) -> None:
         (tmp_path / "free").mkdir()

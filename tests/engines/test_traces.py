@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_id
@@ -178,9 +179,9 @@ def result_on(folder: Path, engine: str, operations: Operations, **changes: Any)
     machine, adapter = point.machine.build(), engine_named(engine)
     jobs = [job_with(operations, list(range(operations.ranks)))]
     folder.mkdir()
-    command = adapter.prepare(folder, point, machine, jobs)
+    command = adapter.write(BuiltPoint(point, machine, jobs), folder)
     assert command is not None
-    return adapter.read(folder, run(command, folder), point, machine, jobs)
+    return adapter.result(BuiltPoint(point, machine, jobs), folder, run(command, folder))
 
 
 def time_on(folder: Path, engine: str, operations: Operations) -> float:
@@ -212,9 +213,9 @@ def test_no_run_is_faster_than_its_critical_path(engine: str, program: Operation
     network = {"router_latency": "0 ns", "packet": "1 kB", "buffer": "8 kB"}
     point = point_on(DRAGONFLY, engine=KINDS.get(engine, engine), network=network)
     with TemporaryDirectory() as name:
-        command = adapter.prepare(folder := Path(name), point, CROSSBAR, [job])
+        command = adapter.write(BuiltPoint(point, CROSSBAR, [job]), folder := Path(name))
         assert command is not None
-        (time_ns,) = adapter.read(folder, run(command, folder), point, CROSSBAR, [job]).job_runtime_ns
+        (time_ns,) = adapter.result(BuiltPoint(point, CROSSBAR, [job]), folder, run(command, folder)).job_runtime_ns
     path_ns = job_critical_path_ns(operations, job.node_of_rank, CROSSBAR, 0.0)
     assert time_ns is not None and time_ns >= path_ns * (1 - 1e-9)
 
@@ -325,7 +326,7 @@ def test_what_is_no_sequence_is_refused(tmp_path: Path, engine: str) -> None:
     point = point_on(LINE, "dimension-order", engine=engine)
     jobs = [job_of([2, 3], [(0, 0, 1, 9_000)]), replace(job_with(pair(), [0, 1]), background_duration_ns=1e6)]
     with pytest.raises(WorkloadError):
-        engine_named(engine).prepare(tmp_path, point, point.machine.build(), jobs)
+        engine_named(engine).write(BuiltPoint(point, point.machine.build(), jobs), tmp_path)
 
 
 def trace_point(folder: Path, engine: str) -> Any:

@@ -95,8 +95,9 @@ def test_plan_knows_the_studies_of_the_project(capsys: pytest.CaptureFixture[str
 
 
 def test_plan_prints_the_estimates_of_training_steps_once(capsys: pytest.CaptureFixture[str]) -> None:
-    estimates = data(capsys, "plan", "training-fabric")["estimates"]
-    assert sum(one["points"] for one in estimates) == data(capsys, "plan", "training-fabric")["points"]
+    summary = data(capsys, "plan", "training-fabric")
+    estimates = summary["estimates"]
+    assert sum(one["points"] for one in estimates) == summary["points"]
     told = said(capsys, "plan", "training-fabric")
     assert all(told.count(line) for one in estimates for line in one["text"])
     assert told.count("billion parameters") == len(estimates)
@@ -443,13 +444,13 @@ def test_a_misspelt_command_is_a_wrong_call_with_a_suggestion(capsys: pytest.Cap
     assert found["code"] == "usage" and "'plan'" in found["message"]
 
 
-@pytest.mark.parametrize("name", cli._COMMANDS)
+@pytest.mark.parametrize("name", cli.COMMANDS)
 def test_each_example_is_a_call_of_its_command(name: str) -> None:
-    work, _, example = cli._COMMANDS[name]
-    arguments = shlex.split(example)
+    arguments = shlex.split(cli.COMMANDS[name][1])
     words = name.split()
     assert arguments[: len(words)] == words
-    assert cli._parser([name]).parse_args([name, *arguments[len(words) :]]).command.__name__ == work
+    called = cli._parser([name]).parse_args([name, *arguments[len(words) :]])
+    assert called.command.__module__ == f"fabricstudy.commands.{words[-1]}"
 
 
 def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -463,14 +464,19 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["--help"])
     named = capsys.readouterr().out
-    assert modules == {"__init__", "common", *(name.split()[-1] for name in cli._COMMANDS)}
-    assert all(re.search(rf"\n    {name} |\[.*\b{name}\b.*\]", named) for name in modules - {"__init__", "common"})
-    assert named.count("\n") <= 30 and max(map(len, named.splitlines())) <= 80
+    assert modules == {"__init__", "common", *(name.split()[-1] for name in cli.COMMANDS)}
+    assert all(re.search(rf"\n    {name}\s|\[.*\b{name}\b.*\]", named) for name in modules - {"__init__", "common"})
+    assert named.count("\n") <= 23 and max(map(len, named.splitlines())) <= 80
 
 
-def test_a_former_name_of_a_command_is_answered_by_the_present_one(capsys: pytest.CaptureFixture[str]) -> None:
-    (found,) = _errors(capsys, "draw", "frontier")
-    assert found["code"] == "usage" and "machine draw" in found["message"]
+@pytest.mark.parametrize(
+    ("former", "present"), [("draw", "machine draw"), ("candidates", "machine candidates"), ("export", "report table")]
+)
+def test_a_former_name_of_a_command_is_answered_by_the_present_one(
+    capsys: pytest.CaptureFixture[str], former: str, present: str
+) -> None:
+    (found,) = _errors(capsys, former, "frontier")
+    assert found["code"] == "usage" and present in found["message"]
     assert "machine" in said(capsys, "-v", "machine", "draw", "mira", code=2)
 
 
@@ -489,7 +495,7 @@ def test_kinds_of_one_family_are_listed(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_kinds_are_found_by_what_they_are_about(capsys: pytest.CaptureFixture[str]) -> None:
-    assert {"pencil-fft", "sub-all-to-all"} <= {one["kind"] for one in data(capsys, "list", "kinds", "FFT")}
+    assert "pencil-fft" in {one["kind"] for one in data(capsys, "list", "kinds", "FFT")}
     for words in (["halo"], ["halo exchange"], ["exchange", "halo"]):
         assert {one["kind"] for one in data(capsys, "list", "kinds", *words)} == {"stencil"}
     for word, kind in (("rfc 2992", "ecmp"), ("dragonfly+", "megafly")):

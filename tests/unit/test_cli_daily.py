@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import shutil
 import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -119,15 +121,15 @@ def test_a_machine_is_the_same_in_a_file(data: Any, suffix: str) -> None:
     source = "{kind: dragonfly, groups: 5, routers_per_group: 2, nodes_per_router: 3, links_per_group_pair: 2, "
     source += "bandwidth: {local: 1 GB/s, global: 100 Gb/s, host: 3.3 GB/s}}"
     file, machine = Path(f"machine{suffix}"), validate_machine(yaml.safe_load(source)).build()
-    rows = data("export", source, "--out", str(file))["rows"]
+    rows = data("machine", "export", source, "--out", str(file))["rows"]
     assert rows == len(machine.cable_tail) + machine.nodes
     again = validate_machine({"kind": "graph", "file": str(file)}).build()
     for name in ("nodes", "routers", "cables"):
         assert getattr(again, name) == getattr(machine, name)
     assert sorted(again.link_capacity_Bps) == sorted(machine.link_capacity_Bps)
     assert again.host.bandwidth_Bps == machine.host.bandwidth_Bps
-    assert data("export", source, "--out", str(file), code=1) == "invalid-value"  # it exists
-    assert data("export", source, "--out", str(file), "--force")["rows"] == rows
+    assert data("machine", "export", source, "--out", str(file), code=1) == "invalid-value"  # it exists
+    assert data("machine", "export", source, "--out", str(file), "--force")["rows"] == rows
     if suffix == ".graphml":
         graph = nx.read_graphml(file)
     elif suffix == ".json":
@@ -153,20 +155,20 @@ def test_a_table_is_written_as_csv_and_latex(data: Any) -> None:
     tables.mkdir(parents=True)
     pd.DataFrame({"job_name": ["a_b"], "runtime_ns": [1.5]}).to_parquet(tables / "jobs.parquet")
     write_table(pd.DataFrame(), tables / "points.parquet", identity=load_pipelines("small.yaml")["small"].identity)
-    data("export", "small.yaml", "--table", "jobs", "--out", "jobs.csv")
+    data("report", "table", "small.yaml", "jobs", "--out", "jobs.csv")
     assert Path("jobs.csv").read_text() == "job_name,runtime_ns\na_b,1.5\n"
-    data("export", "small.yaml", "--table", "jobs", "--columns", "job_name", "--out", "jobs.tex")
+    data("report", "table", "small.yaml", "jobs", "--columns", "job_name", "--out", "jobs.tex")
     assert r"a\_b" in Path("jobs.tex").read_text() and "runtime" not in Path("jobs.tex").read_text()
     numbers = {"runtime_ns": [21741.2345, None], "slowdown": [1.23456789, 2], "seed": [123456, 2]}
     pd.DataFrame(numbers).convert_dtypes().to_parquet(tables / "jobs.parquet")
-    data("export", "small.yaml", "--table", "jobs", "--out", "jobs.tex", "--force")
+    data("report", "table", "small.yaml", "jobs", "--out", "jobs.tex", "--force")
     assert [line.split() for line in Path("jobs.tex").read_text().splitlines() if "&" in line][1:] == [
         ["21740", "&", "1.235", "&", "123456", r"\\"],
         ["\N{EN DASH}", "&", "2", "&", "2", r"\\"],
     ]
-    assert data("export", "small.yaml", "--table", "job", "--out", "a.csv", code=1) == "unknown-name"
-    assert data("export", "small.yaml", "--table", "jobs", "--columns", "x", "--out", "a.csv", code=1) == "unknown-name"
-    assert data("export", "small.yaml", "--out", "a.pdf", code=1) == "unsupported-format"
+    assert data("report", "table", "small.yaml", "job", "--out", "a.csv", code=1) == "unknown-name"
+    assert data("report", "table", "small.yaml", "jobs", "--columns", "x", "--out", "a.csv", code=1) == "unknown-name"
+    assert data("machine", "export", "small.yaml", "--out", "a.pdf", code=1) == "unsupported-format"
 
 
 @pytest.mark.parametrize(
@@ -185,11 +187,11 @@ def test_tables_of_another_study_of_the_name_are_neither_exported_nor_replaced(d
     Path("other/small.yaml").write_text(other)
     Path("small.yaml").write_text(other)
     for study in ("other/small.yaml", "small.yaml"):
-        assert data("export", study, "--table", "jobs", "--out", "jobs.csv", code=1) == "study-changed"
+        assert data("report", "table", study, "jobs", "--out", "jobs.csv", code=1) == "study-changed"
         assert data("report", study, code=1) == "study-changed"
     assert all(path.read_bytes() == content for path, content in kept.items() if path.name != "small.yaml")
     Path("small.yaml").write_text(STUDY)
-    data("export", "small.yaml", "--table", "jobs", "--out", "jobs.csv")
+    data("report", "table", "small.yaml", "jobs", "--out", "jobs.csv")
 
 
 def _missing(results: Path) -> None:
@@ -253,7 +255,8 @@ def completed(shell: str, script: str, line: str) -> list[str]:
     ask += "printf '%s\\n' \"${COMPREPLY[@]}\""
     if shell == "fish":
         ask = f"complete -C '{line}' | string replace -r '\\t.*' ''; true"  # 1 if no candidate has a description
-    done = subprocess.run([shell, "-c", f"{script}\n{ask}"], capture_output=True, text=True)
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run([shell, "-c", f"{script}\n{ask}"], env=environment, capture_output=True, text=True)
     assert done.returncode == 0 and not done.stderr, done.stderr
     return done.stdout.split()
 
@@ -274,8 +277,8 @@ def test_shells_complete_commands_options_and_names(data: Any, shell: str) -> No
     assert completed(shell, script, "fabricstudy plan configs/o") == ["configs/own.yaml"]
     Path("results/small/tables").mkdir(parents=True)
     Path("results/small/tables/analysis-cost.parquet").touch()
-    assert completed(shell, script, "fabricstudy export small.yaml --table job") == ["jobs"]
-    assert completed(shell, script, "fabricstudy export small.yaml --table ana") == ["analysis-cost"]
+    assert completed(shell, script, "fabricstudy report table small.yaml job") == ["jobs"]
+    assert completed(shell, script, "fabricstudy report table small.yaml ana") == ["analysis-cost"]
 
 
 def test_zsh_parses_its_script(data: Any) -> None:

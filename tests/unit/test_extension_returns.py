@@ -21,7 +21,7 @@ from fabricstudy.core.columns import FAILURE
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.extensions import load_extensions, unload_extensions
 from fabricstudy.core.model import ConfigError
-from fabricstudy.engine.contract import Unsupported
+from fabricstudy.engine.failures import Unsupported
 from fabricstudy.engine.listed_routes import listed_routes
 from fabricstudy.machine.base import built
 from fabricstudy.machine.grids import TorusConfig

@@ -506,10 +506,13 @@ def test_a_closed_form_of_a_machine_that_gives_no_number_is_told(
 
 
 def test_bundled_extensions_define_their_kinds_and_no_others() -> None:
-    found: dict[str, str] = {}
-    for file in (CONFIGS / "extensions").glob("*.py"):
-        kinds = extensions.kinds_of(extensions.load_extensions([file.name], file.parent))
-        found |= {kind_of(kind): file.stem for noun in MODULES for kind in kinds.get(noun, ())}
+    folder = CONFIGS / "extensions"
+    package = extensions.load_extensions(sorted(file.name for file in folder.glob("*.py")), folder)
+    found = {
+        noun: {kind_of(kind): kind.__module__.split(".")[-1] for kind in kinds}
+        for noun, kinds in extensions.kinds_of(package).items()
+        if noun in MODULES and kinds
+    }
     assert found == BUNDLED_EXTENSIONS
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from fabricstudy import cli
-from fabricstudy.commands.status import show_status
+from fabricstudy.commands.status import show
 from fabricstudy.core.store import point_store
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.validity import fingerprint
@@ -167,7 +167,8 @@ def test_watching_shows_what_changes_in_a_terminal_and_ends_with_the_study(sampl
     for number in range(8):
         sample.end(number)
     terminal, inside = pty.openpty()
-    code = "import sys; from fabricstudy.cli import main; sys.exit(main())"
+    code = "import sys; from fabricstudy import cli; from fabricstudy.commands import status\n"
+    code += "status.WATCH_S, status.WATCH_SHARE = 0.1, 1.0; sys.exit(cli.main())"
     arguments = ["status", str(sample.file), "--results", str(sample.results), "--watch"]
     watch = subprocess.Popen([sys.executable, "-c", code, *arguments], stdin=inside, stdout=inside, stderr=inside)
     os.close(inside)
@@ -198,7 +199,7 @@ def test_the_lines_fit_80_columns(sample: Sample, capsys: pytest.CaptureFixture[
     for number, status in enumerate(["done", "done", "failed", "timeout", "out-of-memory", "unsupported"]):
         sample.end(number, status=status)
     found = Progress(sample.pipeline, sample.results).poll() | {"left_cpu_s": 4e6, "left_s": 3.2e6}
-    show_status(found)
+    show(found)
     said = capsys.readouterr().out
     assert all(len(line) <= 80 for line in said.splitlines())
     for words in (

@@ -151,6 +151,7 @@ READERS: dict[str, tuple[Reader, str | bytes]] = {
     "messages.parquet": (partial(read, reader=read_messages, code="invalid-data-file"), parquet()),
     "hops.csv": (partial(read, reader=read_forwarding, code="invalid-data-file"), "router,destination,next\nr,n,s\n"),
     "hops.lft": (partial(read, reader=read_forwarding, code="invalid-data-file"), TABLE),
+    "hops": (partial(read, reader=read_forwarding, code="invalid-data-file"), TABLE),
     "prices.csv": (
         partial(read, reader=read_tariff, code="invalid-data-file"),
         PRICES + "optical,2.5\noptical_m,0.1\n",

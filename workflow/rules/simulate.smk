@@ -12,6 +12,7 @@ rule simulate:
         machines=INPUTS.machines_of,
         structures=INPUTS.structures_of,
         workloads=INPUTS.workloads_of_batch,
+        needed=INPUTS.needed_points,
     output:
         records="results/{study}/simulate/{batch}.jsonl",
         links="results/{study}/simulate/{batch}.links.parquet",
@@ -50,4 +51,29 @@ rule simulate:
         "python -m fabricstudy.workflow.stages simulate --study {input.study:q} --plan results/{wildcards.study}"
         " --machines {params.machines:q} --structures {input.structures:q}"
         " --workloads {input.workloads:q} --name {wildcards.batch} --cores {threads} --results results"
+        " --needed {input.needed:q}"
         " --links {output.links:q} --out {output.records:q} > {log:q} 2>&1"
+
+
+rule needed:
+    """Find the points of the second stage that a precision or decision needs."""
+    input:
+        study=INPUTS.study_as_written,
+        plan=PLAN,
+        structures=INPUTS.every("structure", ".jsonl"),
+        records=INPUTS.first_stage,
+    output:
+        "results/{study}/needed.json",
+    log:
+        "logs/{study}/needed.log",
+    benchmark:
+        "benchmarks/{study}/needed.jsonl"
+    conda:
+        "../../envs/fabricstudy.yaml"
+    params:
+        digest=lambda wildcards: STUDIES[wildcards.study].table,
+    message:
+        "Finding the seeds that {wildcards.study} needs"
+    shell:
+        "python -m fabricstudy.workflow.stages needed --study {input.study:q} --plan results/{wildcards.study}"
+        " --structures {input.structures:q} --points {input.records:q} --out {output:q} > {log:q} 2>&1"

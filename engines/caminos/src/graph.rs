@@ -30,7 +30,6 @@ pub fn build(argument: TopologyBuilderArgument) -> Box<dyn Topology> {
     }
 }
 
-/// A graph and the ports of its routers.
 #[derive(Debug)]
 pub struct Machine {
     pub graph: Graph,
@@ -38,7 +37,6 @@ pub struct Machine {
     ports: Vec<Vec<(Location, usize)>>,
     /// The link that leaves by each port to a router.
     link: Vec<Vec<usize>>,
-    /// The first port of each link; its cables have one port each.
     first_port: Vec<usize>,
     /// Port of its router to each node.
     pub node_port: Vec<usize>,
@@ -77,7 +75,6 @@ impl Machine {
         Machine { graph, ports, link, first_port, node_port }
     }
 
-    /// Return the ports of a link.
     pub fn ports_of(&self, exit: &Exit) -> std::ops::Range<usize> {
         let first = self.first_port[exit.link as usize];
         first..first + exit.cables as usize
@@ -164,28 +161,3 @@ impl Topology for Wiring {
 }
 
 without_memory!(Wiring);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Router 1 is joined to router 0 by two parallel cables, and to router 2 by one; nodes stand at 0, 1 and 1.
-    const LINE: &str = "graph 1\nrouters 3\nclasses 1\nnodes 3\n0\n1\n1\ncables 2\n1 2 0 1\n0 1 0 2\n";
-
-    #[test]
-    fn parallel_cables_are_as_many_ports_and_come_before_nodes() {
-        let machine = Rc::new(Machine::of(Graph::read(Lines::of_text(LINE), 1).expect("a graph")));
-        assert_eq!(machine.ports_of(&machine.graph.to(1, 0)[0]), 0..2);
-        assert_eq!((machine.behind(1, 2), machine.behind(1, 3)), (Some(2), None));
-        // Links 2 and 3 are those of the second cable.
-        assert_eq!([0, 1, 2, 3].map(|port| machine.entering(1, port)), [Some(2), Some(2), Some(1), None]);
-        let wiring = Wiring { machine, hops: RefCell::new(vec![None; 3]) };
-        assert_eq!((wiring.ports(0), wiring.ports(1), wiring.degree(1), wiring.maximum_degree()), (3, 5, 3, 3));
-        let ends: Vec<_> = (0..5).map(|port| wiring.neighbour(1, port)).collect();
-        assert!(matches!(ends[1], (Location::RouterPort { router_index: 0, router_port: 1 }, 0)));
-        assert!(matches!(ends[2], (Location::RouterPort { router_index: 2, router_port: 0 }, 0)));
-        assert!(matches!(ends[3], (Location::ServerPort(1), 1)));
-        assert!(matches!(wiring.server_neighbour(2), (Location::RouterPort { router_index: 1, router_port: 4 }, 1)));
-        assert_eq!((wiring.distance(0, 2), wiring.distance(2, 2)), (2, 0));
-    }
-}

@@ -28,14 +28,13 @@ use caminos_lib::{get_version_number, Plugs, Simulation, Time};
 use library::input::BadFile;
 use session::Session;
 
-/// If no phit reaches its node in so many cycles, and no rank computes, none ever will: the longest delay that CAMINOS
-/// takes is 999 cycles.
+/// Cycles without an arrival and without computation that prove a deadlock: the longest delay in CAMINOS is 999 cycles.
 const DEADLOCK_CYCLES: Time = 50_000;
 
 /// The length of CAMINOS' event queue.
 const EVENT_QUEUE_CYCLES: usize = 1000;
 
-/// Events and phits come and go by the million; this takes a sixth less time over all than the C library's.
+/// Runs take a sixth less time than with the allocator of the C library.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -68,7 +67,7 @@ fn plugs() -> Plugs {
     plugs
 }
 
-/// Read all files and set up the simulation. CAMINOS panics where it dislikes a configuration.
+/// Read all files and build the simulation. CAMINOS panics if it refuses a configuration.
 fn prepare<'a>(configuration: &str, plugs: &'a Plugs) -> Result<Simulation<'a>, BadFile> {
     let text = std::fs::read_to_string(configuration)
         .map_err(|error| BadFile(format!("{}: cannot be read: {}", configuration, error)))?;
@@ -102,17 +101,16 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
     }
 }
 
-/// Simulate jobs until the traffic is finished, or nothing moves any more. CAMINOS reports its memory each time it goes on,
-/// which is often if it jumps, and nobody reads that.
+/// Simulate jobs until the traffic is finished, or nothing moves any more. CAMINOS prints its memory each time simulation
+/// resumes, and statistics every 1000 cycles: this output is discarded.
 fn run(simulation: &mut Simulation, session: &Session) -> Result<(), String> {
     extern "C" {
         fn dup2(from: i32, to: i32) -> i32;
     }
     if let Ok(nothing) = File::options().write(true).open("/dev/null") {
-        // SAFETY: both descriptors are open, and what is printed needs no reader.
+        // SAFETY: both descriptors are open.
         unsafe { dup2(nothing.as_raw_fd(), 1) };
     }
-    // CAMINOS reports every 1000 cycles; nobody reads that.
     simulation.statistics.columns.clear();
     loop {
         let arrived = arrived_phits(simulation);

@@ -29,7 +29,7 @@ struct Node {
     due: VecDeque<(Time, usize)>,
 }
 
-/// What the traffic shares with whoever runs the simulation.
+/// State shared by the traffic and `run`.
 #[derive(Debug)]
 pub struct Offered {
     nodes: Vec<Node>,

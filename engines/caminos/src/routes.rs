@@ -1,6 +1,6 @@
 //! Routing `Routes { kind: "minimal", by_hops: true, tie: "split", via: "router", detours: 1, progressive: false,
-//! class_weight: [1, 100], channels: 6, hop_classes: 3 }`; for the kinds see the library's `settings.rs`, for Valiant and UGAL
-//! also `routes/detours.rs`.
+//! class_weight: [1, 100], channels: 6, hop_classes: 3 }`; for the kinds see the library's `settings.rs`, for UGAL also
+//! `routes/detours.rs`.
 //!
 //! Virtual channels, `channels` of them:
 //!
@@ -23,6 +23,7 @@ use std::rc::Rc;
 
 use caminos_lib::routing::prelude::*;
 use caminos_lib::topology::Topology;
+use library::detours::Detours;
 use library::graph::{Exit, Graph};
 use library::grid::{Grid, Tie};
 use library::input::BadFile;
@@ -35,7 +36,6 @@ use rand::Rng;
 use crate::configuration::Fields;
 use crate::graph::Machine;
 use crate::session::Session;
-use detours::Distances;
 
 /// Label of the escape: a router that adds queues to labels takes it only where nothing else has room.
 const ESCAPE: i32 = 1_000_000;
@@ -53,7 +53,7 @@ struct Routes {
     channels: usize,
     hop_classes: usize,
     machine: Option<Rc<Machine>>,
-    distances: Distances,
+    paths: RefCell<Detours>,
     tree: Option<Tree>,
 }
 
@@ -78,7 +78,7 @@ pub fn build(argument: RoutingBuilderArgument) -> Box<dyn Routing> {
         channels: fields.count("channels"),
         hop_classes: fields.count("hop_classes"),
         machine: None,
-        distances: Distances::default(),
+        paths: RefCell::default(),
         tree: None,
     })
 }
@@ -93,7 +93,7 @@ impl Routes {
     }
 
     fn grid(&self) -> &Grid {
-        self.graph().grid.as_ref().expect("initialize has seen a grid")
+        self.graph().grid()
     }
 
     /// Whether channel 0 is an escape for adaptive packets.
@@ -101,7 +101,6 @@ impl Routes {
         self.kind == Kind::Adaptive && self.graph().grid.as_ref().map_or(false, |grid| !grid.has_rings())
     }
 
-    /// Make sure that the machine and the channels are such as the kind needs.
     fn check(&self) -> Result<(), BadFile> {
         let graph = self.graph();
         graph.check_has(self.kind, self.via, false)?;
@@ -118,7 +117,7 @@ impl Routes {
 
     fn prepare(&mut self) -> Result<(), BadFile> {
         self.check()?;
-        self.distances = self.find_distances();
+        self.paths = RefCell::new(Detours::new(self.graph(), self.kind, self.via, &self.class_weight));
         if self.kind == Kind::DModK {
             self.tree = Some(self.graph().tree()?);
         }
@@ -169,7 +168,7 @@ impl Routes {
             }
             Kind::Table | Kind::AdaptiveTable => self.by_table(here, goal, node, hops, chosen),
             Kind::Paths => {
-                let path = graph.paths.as_ref().expect("check has seen paths").routers(chosen[0] as usize);
+                let path = graph.paths().routers(chosen[0] as usize);
                 self.candidates(graph.to(here, path[hops] as usize), self.channels_of_hop(hops), 0, 1)
             }
             Kind::Adaptive if graph.grid.is_some() => self.adaptively(here, goal, hops),
@@ -191,7 +190,6 @@ impl Routes {
         self.candidates(self.graph().to(here, step.router), channels, 0, 1)
     }
 
-    /// Adaptive routing in a grid.
     fn adaptively(&self, here: usize, goal: usize, hops: usize) -> Vec<CandidateEgress> {
         let channels = if self.escapes() { 1..self.channels } else { self.channels_of_hop(hops) };
         let exits = self.grid().adaptively(here, goal).into_iter().flat_map(|next| self.graph().to(here, next));
@@ -204,8 +202,7 @@ impl Routes {
     }
 
     fn listed(&self, here: usize, goal: usize, node: usize) -> &[ListedHop] {
-        let hops = self.graph().hops.as_ref().expect("check has seen next hops");
-        hops.hops(here, if hops.by_node { node / self.session.ports.get() } else { goal })
+        self.graph().hops().hops(here, goal, node / self.session.ports.get())
     }
 
     fn by_table(&self, here: usize, goal: usize, node: usize, hops: usize, drawn: &[i32]) -> Vec<CandidateEgress> {
@@ -229,8 +226,7 @@ impl Routes {
     }
 
     fn draw_path(&self, here: usize, goal: usize, rng: &mut StdRng) -> i32 {
-        let paths = self.graph().paths.as_ref().expect("check has seen paths");
-        paths.draw(here, goal, |total| rng.gen_range(0..total)) as i32
+        self.graph().paths().draw(here, goal, |total| rng.gen_range(0..total)) as i32
     }
 }
 

@@ -1,10 +1,8 @@
 //! What the plugs of one simulation share.
 //!
-//! CAMINOS builds each plug by a plain function, which gets a piece of the configuration and can capture nothing, and
-//! keeps the plug behind a trait that has no place for what ours tell each other: the routing needs the machine, the
-//! result needs finish cycles and counts. All of that stands in one `Session`. It is handed to the builders through one
-//! thread-local, which is set only while CAMINOS builds; every plug keeps its own reference, so nothing is looked up
-//! there while the simulation runs.
+//! CAMINOS builds each plug by a plain function of its part of the configuration, and keeps it behind a trait. The routing
+//! needs the machine, and the result needs finish cycles and counts: these are in one `Session`, which builders find in a
+//! thread-local that is set while CAMINOS builds.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -38,7 +36,7 @@ pub struct Session {
     pub offered: RefCell<Option<Rc<RefCell<Offered>>>>,
 }
 
-/// State that CAMINOS is not told the memory of: it only prints that, and nobody reads it.
+/// Implement the report of memory, whose output is discarded.
 macro_rules! without_memory {
     ($type:ident) => {
         impl caminos_lib::quantify::Quantifiable for $type {

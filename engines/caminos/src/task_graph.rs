@@ -57,7 +57,6 @@ pub fn build(argument: TrafficBuilderArgument) -> Box<dyn Traffic> {
     }
 }
 
-/// How messages leave a node.
 #[derive(Debug)]
 struct Pace {
     slots: usize,
@@ -90,7 +89,7 @@ struct TaskGraph {
     now: Cell<Time>,
 }
 
-/// CAMINOS knows no event that is further ahead.
+/// CAMINOS has no event that is further ahead.
 const LONGEST_EVENT: Time = 1000;
 
 /// A jump of the clock costs about as much as this many cycles of a small machine.
@@ -105,10 +104,10 @@ impl TaskGraph {
         if pace.slots == 1 && !file.striped {
             pace.packet = u32::MAX;
         }
-        let mut ranks = vec![0; servers / ports];
-        file.ranks.iter().for_each(|&(_, node)| ranks[node] += 1);
         let mut traffic = TaskGraph {
-            nodes: ranks.iter().map(|&ranks| Node::new(ranks, pace.slots, file.striped, ports)).collect(),
+            nodes: (file.ranks_of_nodes(servers / ports).into_iter())
+                .map(|ranks| Node::new(ranks, pace.slots, file.striped, ports))
+                .collect(),
             pace,
             ports,
             ending: vec![BinaryHeap::new(); servers / ports],
@@ -126,7 +125,7 @@ impl TaskGraph {
         traffic
     }
 
-    /// Do what operations that started have asked for.
+    /// Start the timers and post the messages of operations that have started.
     fn take_actions(&mut self) {
         let mut operations = self.session.operations.borrow_mut();
         for (end, calculation) in take(&mut operations.timers) {
@@ -145,8 +144,7 @@ impl TaskGraph {
         self.ending[node].peek().map(|&Reverse((end, _))| end)
     }
 
-    /// Go on with what ended on a node by `cycle`, each as of the cycle in which it did: CAMINOS does not ask a node
-    /// whose queue is full.
+    /// End operations of a node that are due by `cycle`, each at its own cycle: CAMINOS does not ask a node with a full queue.
     fn wake(&mut self, node: usize, cycle: Time) {
         while self.next_end(node).map_or(false, |end| end <= cycle) {
             if let Some(Reverse((end, operation))) = self.ending[node].pop() {
@@ -156,7 +154,6 @@ impl TaskGraph {
         }
     }
 
-    /// Take what a port sends in a cycle.
     fn send(&mut self, server: usize, cycle: Time) -> Option<Rc<Message>> {
         let (node, port) = (server / self.ports, server % self.ports);
         let (send, phits) = self.nodes[node].next(port, self.pace.packet)?;
@@ -176,8 +173,7 @@ impl TaskGraph {
         Some(message)
     }
 
-    /// Whether nothing moves from the next cycle on until a computation ends, a while ahead. Such cycles differ in their
-    /// number only, and `main` jumps over them.
+    /// Whether nothing moves from the next cycle until a computation ends; `main` skips these cycles.
     fn waits_for_a_computation(&self) -> bool {
         let now = self.now.get() + 1;
         if self.under_way > 0 || now < self.arrived_at + LONGEST_EVENT {
@@ -262,96 +258,3 @@ impl Traffic for TaskGraph {
 }
 
 without_memory!(TaskGraph);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn graph(job: &str, servers: usize, ports: &str, pace: Pace) -> TaskGraph {
-        let text = format!("operations 1\n{ports}jobs 1\n{job}");
-        let file = OperationFile::read(Lines::of_text(text), servers).expect("a file");
-        TaskGraph::new(file, servers, pace, true, Rc::default())
-    }
-
-    fn pace(slots: usize, period: Time) -> Pace {
-        Pace { slots, packet: 2, period }
-    }
-
-    /// Rank 0 sends messages of these phits to rank 1 at once.
-    fn sends(phits: &[usize]) -> String {
-        let count = phits.len();
-        let sent = phits.iter().enumerate().map(|(number, phits)| format!("3 0 0 {phits} {}\n", count + number));
-        let received = (0..count).map(|number| format!("2 1 0 0 {number}\n"));
-        let operations: String = sent.chain(received).collect();
-        format!("ranks 2\n0\n1\nstreams 0\noperations {}\n{operations}dependencies 0\n", 2 * count)
-    }
-
-    /// The pieces that a node sends, one a cycle from `from` on.
-    fn drain(graph: &mut TaskGraph, node: usize, from: Time) -> Vec<Rc<Message>> {
-        (from..).map_while(|cycle| graph.send(node, cycle)).collect()
-    }
-
-    /// Destinations and phits.
-    fn ends(pieces: &[Rc<Message>]) -> Vec<(usize, usize)> {
-        pieces.iter().map(|piece| (piece.destination, piece.size)).collect()
-    }
-
-    /// Whether the first piece, and the second a cycle later, were sent.
-    fn receive(graph: &mut TaskGraph, pieces: &[Rc<Message>], from: Time) -> bool {
-        pieces.iter().zip(from..).all(|(piece, cycle)| graph.receive(piece, cycle))
-    }
-
-    fn finish_cycles(graph: &TaskGraph) -> Vec<Option<Time>> {
-        graph.session.operations.borrow().rank_finish.clone()
-    }
-
-    /// Rank 0 sends three phits and then computes for 5 cycles; rank 1 computes for 10 cycles before it receives.
-    fn pair(period: Time) -> TaskGraph {
-        let lists = "ranks 2\n0\n1\nstreams 2\noperations 4\n1 0 0 3 3\n0 0 0 5 0\n0 1 1 10 0\n2 1 0 0 0\n\
-                     dependencies 2\n0 1 0\n2 3 0\n";
-        graph(lists, 2, "", pace(16, period))
-    }
-
-    #[test]
-    fn an_eager_send_ends_when_its_last_phit_would_have_left() {
-        for period in [1, 4] {
-            let mut graph = pair(period);
-            let pieces = drain(&mut graph, 0, 0);
-            assert_eq!(ends(&pieces), [(1, 2), (1, 1)]);
-            let left = 3 * period;
-            graph.wake(0, left);
-            assert_eq!(graph.next_end(0), Some(left + 5));
-            assert!(receive(&mut graph, &pieces, 20) && graph.is_finished());
-            assert_eq!(finish_cycles(&graph), [Some(left + 5), Some(21)]);
-            let operations = graph.session.operations.borrow();
-            assert_eq!(operations.rank_waiting, [0, 11]);
-            assert_eq!(operations.times, Some(vec![[0, left, 21], [left, left + 5, left], [0, 10, 0], [10, 21, 10]]));
-        }
-    }
-
-    #[test]
-    fn what_was_never_sent_or_has_arrived_is_not_received() {
-        let mut graph = graph(&sends(&[3, 3]), 2, "", pace(16, 1));
-        let pieces = drain(&mut graph, 0, 10);
-        let never = Rc::new(Message { origin: 0, destination: 1, size: 2, creation_cycle: 10 });
-        assert!(!graph.receive(&never, 20) && graph.receive(&pieces[1], 20) && !graph.receive(&pieces[1], 20));
-    }
-
-    #[test]
-    fn one_message_at_a_time_leaves_as_a_whole() {
-        assert_eq!(ends(&drain(&mut graph(&sends(&[3, 1]), 2, "", pace(1, 1)), 0, 0)), [(1, 3), (1, 1)]);
-    }
-
-    #[test]
-    fn what_leaves_by_a_port_arrives_at_the_port_of_the_same_number() {
-        // Ports of node 0 are 0 and 1, of node 1 they are 2 and 3; packets have two phits.
-        for slots in [1, 16] {
-            let mut divided = graph(&sends(&[3, 1]), 4, "stripes 2\n", pace(slots, 1));
-            let sent: Vec<_> = (0..3).map(|cycle| divided.send(cycle % 2, cycle as Time).expect("a packet")).collect();
-            // With more slots the second message has its turn before the rest of the first.
-            assert_eq!(ends(&sent), [(2, 2), (3, 1), (2, 1)]);
-            assert!(sent.iter().all(|piece| divided.receive(piece, 9)));
-            assert_eq!(finish_cycles(&divided), [Some(9), Some(9)]);
-        }
-    }
-}

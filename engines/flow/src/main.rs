@@ -25,7 +25,6 @@ fn main() {
     exit(program::run("fabricstudy-flow SETTINGS MACHINE OPERATIONS RESULT", &version, simulate));
 }
 
-/// Read all files and simulate; return the result as JSON, or why the jobs do not finish.
 fn simulate([settings, machine, jobs]: [&str; 3]) -> Result<Result<String, String>, BadFile> {
     let settings = Settings::read(settings)?;
     let graph = Graph::read(Lines::open(machine)?, settings.links.class_weight.len())?;

@@ -6,18 +6,18 @@
 //! ECMP all of a message takes the path that the hash of its flow selects.
 
 use std::collections::{BTreeMap, HashMap};
+use std::iter::once;
 
+use library::detours::{better_detour, Detours, Towards};
 use library::flow_hash::FlowHash;
 use library::graph::{Exit, Graph};
-use library::grid::Grid;
 use library::input::BadFile;
-use library::places::{Places, Towards};
 use library::random::Random;
+use library::settings::Kind;
 use library::tree::Tree;
 
 use crate::max_min::Part;
 use crate::settings::Settings;
-use library::settings::Kind;
 
 /// Paths of a message at a time, where they are drawn or chosen, and its packets are not fewer. On large machines fewer
 /// are drawn: there the messages of more nodes even out, and a flow with many links takes long.
@@ -41,9 +41,6 @@ pub struct Message {
     pub destination: usize,
 }
 
-/// Numbers for all routers, for each goal that somebody has asked for.
-type Rows = Vec<Option<Box<[u32]>>>;
-
 #[derive(Debug)]
 pub struct Routes {
     settings: Settings,
@@ -52,18 +49,13 @@ pub struct Routes {
     pub capacity: Vec<f64>,
     class: Vec<u32>,
     tree: Option<Tree>,
-    places: Places,
-    /// Weight of the lightest path to a router, its hops, and the weight to the nearest router of a group.
-    weights: Rows,
-    hops: Rows,
-    into_group: Rows,
+    detours: Detours,
     known: HashMap<(u32, u32), Route>,
     random: Random,
 }
 
 impl Routes {
     pub fn new(settings: &Settings, graph: Graph) -> Result<Routes, BadFile> {
-        let routers = graph.routers();
         graph.check_has(settings.routing.kind, settings.routing.via, false)?;
         let tree = if settings.routing.kind == Kind::DModK { Some(graph.tree()?) } else { None };
         let mut capacity = vec![0.0; graph.links];
@@ -75,20 +67,16 @@ impl Routes {
         let hosts = 2 * graph.node_router.len();
         capacity.extend(std::iter::repeat(settings.links.bandwidth[graph.classes]).take(hosts));
         class.extend(std::iter::repeat(graph.classes as u32).take(hosts));
-        let routes = Routes {
+        Ok(Routes {
             settings: settings.clone(),
-            places: Places::new(&graph, settings.routing.via),
+            detours: Detours::new(&graph, settings.routing.kind, settings.routing.via, &settings.links.class_weight),
             graph,
             capacity,
             class,
             tree,
-            weights: vec![None; routers],
-            hops: vec![None; routers],
-            into_group: vec![None; routers],
             known: HashMap::new(),
             random: Random::new(settings.routing.seed),
-        };
-        Ok(routes)
+        })
     }
 
     pub fn injection(&self, node: usize) -> u32 {
@@ -99,7 +87,7 @@ impl Routes {
         (self.graph.links + self.graph.node_router.len() + node) as u32
     }
 
-    /// Whether a message should choose again as it goes on.
+    /// Whether a message chooses again after each part of it.
     pub fn chooses(&self) -> bool {
         matches!(self.settings.routing.kind, Kind::Adaptive | Kind::AdaptiveTable | Kind::Ugal)
     }
@@ -186,7 +174,7 @@ impl Routes {
         let by_cables = |exit: &Exit| (*exit, f64::from(exit.cables));
         match self.settings.routing.kind {
             Kind::DimensionOrder => {
-                let step = |up| self.grid().in_order(here, goal, self.settings.routing.tie, |_| up);
+                let step = |up| self.graph.grid().in_order(here, goal, self.settings.routing.tie, |_| up);
                 let mut steps = vec![step(true), step(false)];
                 steps.dedup();
                 let mut ways = Vec::new();
@@ -208,8 +196,7 @@ impl Routes {
 
     /// The next links that the machine's file lists, and by what packets split.
     fn listed(&self, here: usize, goal: usize, node: usize) -> Vec<(Exit, f64)> {
-        let hops = self.graph.hops.as_ref().expect("new has seen next hops");
-        let listed = hops.hops(here, if hops.by_node { node } else { goal });
+        let listed = self.graph.hops().hops(here, goal, node);
         let even = listed.iter().all(|hop| hop.weight == 0);
         let exit =
             |link: usize| self.graph.exits[here].iter().find(|exit| exit.link as usize == link).expect("an exit");
@@ -224,7 +211,7 @@ impl Routes {
     /// Listed paths with equal parts of a message, drawn by their weights.
     fn of_listed_paths(&mut self, paths: usize, here: usize, goal: usize) -> Route {
         self.of_paths(paths, &mut |routes| {
-            let table = routes.graph.paths.as_ref().expect("new has seen paths");
+            let table = routes.graph.paths();
             let drawn = table.draw(here, goal, |total| routes.random.below(total));
             let (mut at, mut path) = (here, Vec::new());
             let routers = table.routers(drawn).to_vec();
@@ -237,39 +224,18 @@ impl Routes {
         })
     }
 
-    fn grid(&self) -> &Grid {
-        self.graph.grid.as_ref().expect("new has seen a grid")
-    }
-
-    /// The links with which the lightest paths begin.
     fn lightest(&mut self, here: usize, towards: Towards) -> Vec<Exit> {
-        let of_class = &self.settings.links.class_weight;
-        let (rows, goal) = match towards {
-            Towards::Router(goal) => (&mut self.weights, goal),
-            Towards::Group(group) => (&mut self.into_group, group),
-        };
-        let left = row(rows, goal, || self.graph.weights_to(&self.places.routers(towards), of_class));
-        self.graph.lightest(here, of_class, |router| left[router]).copied().collect()
+        self.detours.lightest(&self.graph, here, towards)
     }
 
-    fn hops(&mut self, from: usize, goal: usize) -> u32 {
-        let equal = vec![1; self.settings.links.host()];
-        row(&mut self.hops, goal, || self.graph.weights_to(&[goal], &equal))[from]
+    /// Draw a place for a detour, if the draw leads away.
+    fn draw(&mut self, here: usize, goal: usize) -> Option<usize> {
+        let random = &mut self.random;
+        self.detours.draw([here, goal], |end| random.below(end))
     }
 
-    /// What a packet draws; none if that is where it comes from or goes to.
-    fn draw(&mut self, here: usize, goal: usize) -> Option<Towards> {
-        let (places, random) = (&self.places, &mut self.random);
-        let ends = [places.place(here), places.place(goal)];
-        let leads_away = |place| !ends.contains(&place);
-        let drawn = places.draw(self.settings.routing.kind == Kind::Ugal, leads_away, |end| random.below(end));
-        drawn.map(|place| places.towards(place))
-    }
-
-    /// The path that the hash of a flow selects.
     fn hashed(&mut self, here: usize, goal: usize, message: Message) -> Route {
-        let hash = self.graph.flow_hash.expect("new has seen it");
-        let flow = hash.flow(message.source, message.destination, message.number);
+        let flow = self.graph.flow_hash().flow(message.source, message.destination, message.number);
         let (mut at, mut parts) = (here, Vec::new());
         while at != goal {
             let exits = self.lightest(at, Towards::Router(goal));
@@ -292,12 +258,11 @@ impl Routes {
         self.route(parts)
     }
 
-    /// A path as Valiant draws it.
     fn drawn_path(&mut self, here: usize, goal: usize) -> Vec<u32> {
         let mut path = Vec::new();
         let mut at = here;
-        if let Some(towards) = self.draw(here, goal) {
-            at = self.walk(at, towards, goal, &mut path);
+        if let Some(place) = self.draw(here, goal) {
+            at = self.walk(at, self.detours.towards(place), goal, &mut path);
         }
         self.walk(at, Towards::Router(goal), goal, &mut path);
         path
@@ -317,7 +282,7 @@ impl Routes {
     fn is_at(&self, router: usize, towards: Towards) -> bool {
         match towards {
             Towards::Router(goal) => router == goal,
-            Towards::Group(group) => self.places.place(router) == group,
+            Towards::Group(group) => self.detours.place(router) == group,
         }
     }
 
@@ -384,22 +349,18 @@ impl Routes {
         path
     }
 
-    /// UGAL: minimal or a detour, whichever has the lower product of hops and what waits at its first link.
     fn shorter_path(&mut self, here: usize, goal: usize, waiting: &[f64]) -> Vec<u32> {
-        let exits = self.lightest(here, Towards::Router(goal));
-        let mut exit = self.emptiest(&exits, waiting);
         let mut towards = Towards::Router(goal);
-        if let Some(detour) = self.draw(here, goal) {
-            let exits = self.lightest(here, detour);
+        let exits = self.lightest(here, towards);
+        let mut exit = self.emptiest(&exits, waiting);
+        if let Some(place) = self.draw(here, goal) {
+            let exits = self.lightest(here, self.detours.towards(place));
             let other = self.emptiest(&exits, waiting);
-            let middle = match detour {
-                Towards::Router(middle) => middle,
-                Towards::Group(group) => self.entry(here, group),
-            };
-            let hops = [self.hops(here, goal), self.hops(here, middle) + self.hops(middle, goal)];
-            let product = |hops: u32, exit: &Exit| f64::from(hops) * (1.0 + self.queue(exit, waiting));
-            if product(hops[1], &other) < product(hops[0], &exit) {
-                (exit, towards) = (other, detour);
+            let minimal = (self.detours.hops(&self.graph, here, goal), 1.0 + self.queue(&exit, waiting));
+            let hops = self.detours.hops_through(&self.graph, here, place, goal);
+            let detour = (hops, 1.0 + self.queue(&other, waiting));
+            if better_detour(minimal, once(detour), 1.0, 0.0).is_some() {
+                (exit, towards) = (other, self.detours.towards(place));
             }
         }
         let mut path = vec![exit.link];
@@ -412,16 +373,4 @@ impl Routes {
     fn queue(&self, exit: &Exit, waiting: &[f64]) -> f64 {
         (waiting[exit.link as usize] * self.settings.links.bandwidth[exit.class as usize]).min(48.0)
     }
-
-    /// The router where a packet enters a group: the nearest one.
-    fn entry(&mut self, from: usize, group: usize) -> usize {
-        let find = || self.graph.weights_to(&[from], &self.settings.links.class_weight);
-        let weights = row(&mut self.weights, from, find);
-        let members = self.places.group_routers[group].iter().copied();
-        members.min_by_key(|&router| weights[router]).expect("groups have routers")
-    }
-}
-
-fn row(rows: &mut Rows, goal: usize, find: impl FnOnce() -> Box<[u32]>) -> &[u32] {
-    rows[goal].get_or_insert_with(find)
 }

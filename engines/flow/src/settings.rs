@@ -14,11 +14,9 @@ pub struct Settings {
     pub packet: f64,
     /// Bytes of a node that the network may hold while the node counts them as sent.
     pub window: f64,
-    /// Messages of a node that are under way at once.
     pub injection: usize,
     /// Events within this part of a flow's life are taken together.
     pub batching: f64,
-    /// Whether times of messages are in the result.
     pub record: bool,
 }
 

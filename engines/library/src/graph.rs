@@ -34,7 +34,6 @@ pub struct Graph {
     /// Links that leave each router, sorted by the router that they lead to.
     pub exits: Vec<Vec<Exit>>,
     pub node_router: Vec<usize>,
-    /// Classes of cables.
     pub classes: usize,
     /// Links between routers.
     pub links: usize,
@@ -141,6 +140,23 @@ impl Graph {
         self.exits.len()
     }
 
+    /// Return the grid, where `check_has` has seen one; so the tables and the hash.
+    pub fn grid(&self) -> &Grid {
+        self.grid.as_ref().expect("the machine is a grid")
+    }
+
+    pub fn hops(&self) -> &HopTable {
+        self.hops.as_ref().expect("the machine's file lists next hops")
+    }
+
+    pub fn paths(&self) -> &PathTable {
+        self.paths.as_ref().expect("the machine's file lists paths")
+    }
+
+    pub fn flow_hash(&self) -> FlowHash {
+        self.flow_hash.expect("the machine's file has the seed of the hash")
+    }
+
     /// Return the weights of the lightest paths between each router and the nearest of some; links weigh the same both ways.
     pub fn weights_to(&self, goals: &[usize], of_class: &[u32]) -> Box<[u32]> {
         let mut weights = vec![u32::MAX; self.routers()].into_boxed_slice();
@@ -169,10 +185,16 @@ impl Graph {
         &'a self,
         here: usize,
         of_class: &'a [u32],
-        weight: impl Fn(usize) -> u32 + 'a,
+        weights: &'a [u32],
     ) -> impl Iterator<Item = &'a Exit> + 'a {
-        let leads_on = move |exit: &&Exit| weight(exit.router as usize) + of_class[exit.class as usize] == weight(here);
-        self.exits[here].iter().filter(leads_on)
+        let after = move |exit: &Exit| weights[exit.router as usize] + of_class[exit.class as usize];
+        self.exits[here].iter().filter(move |exit| after(exit) == weights[here])
+    }
+
+    /// Return the links with which the shortest paths in a grid begin.
+    pub fn shortest_in_grid(&self, here: usize, goal: usize) -> impl Iterator<Item = &Exit> + '_ {
+        let left = self.grid().distance(here, goal);
+        self.exits[here].iter().filter(move |exit| self.grid().distance(exit.router as usize, goal) + 1 == left)
     }
 
     /// Return the most hops of a lightest path from each router to a goal, given the weights of these paths.
@@ -181,7 +203,7 @@ impl Graph {
         nearest_first.sort_unstable_by_key(|&router| weights[router]);
         let mut hops = vec![0; weights.len()].into_boxed_slice();
         for &router in &nearest_first[1..] {
-            let begins = self.lightest(router, of_class, |router| weights[router]);
+            let begins = self.lightest(router, of_class, weights);
             let behind = begins.map(|exit| 1 + hops[exit.router as usize]);
             hops[router] = behind.max().expect("a lightest path begins somewhere");
         }
@@ -209,7 +231,6 @@ impl Graph {
         self.group.as_ref().map_or(false, |group| group[first] == group[here] && group[here] != group[goal])
     }
 
-    /// Return the routers with nodes, in order.
     pub fn routers_with_nodes(&self) -> Vec<usize> {
         let mut routers = self.node_router.clone();
         routers.sort_unstable();
@@ -224,7 +245,6 @@ impl Graph {
         Tree::new(level, &neighbours, &self.routers_with_nodes())
     }
 
-    /// Return the links to a neighbour.
     pub fn to(&self, here: usize, neighbour: usize) -> &[Exit] {
         let exits = &self.exits[here];
         let first = exits.partition_point(|exit| (exit.router as usize) < neighbour);
@@ -259,48 +279,4 @@ fn read_grid(lines: &mut Lines, dimensions: usize, routers: usize) -> Result<Gri
         return Err(lines.bad("the dimensions must make the number of routers, and be 32 at most"));
     }
     Ok(Grid::new(read))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Two routers joined by two parallel cables, with a node on the first and two on the second.
-    const PAIR: &str = "graph 1\nrouters 2\nclasses 1\nnodes 3\n0\n1\n1\ncables 1\n0 1 0 2\n";
-
-    fn problem(text: &'static str) -> String {
-        Graph::read(Lines::of_text(text), 1).expect_err("no graph").0
-    }
-
-    #[test]
-    fn a_cable_makes_a_link_in_each_direction() {
-        let graph = Graph::read(Lines::of_text(PAIR), 1).expect("a graph");
-        let exits =
-            |router: usize| graph.exits[router].iter().map(|e| (e.router, e.link, e.cables)).collect::<Vec<_>>();
-        assert_eq!((exits(0), exits(1), graph.links), (vec![(1, 0, 2)], vec![(0, 1, 2)], 2));
-        assert_eq!(graph.node_router, [0, 1, 1]);
-    }
-
-    #[test]
-    fn bad_lines_are_named() {
-        assert_eq!(problem("graph 2\n"), "text:1: has a version other than 1");
-        assert_eq!(problem("graph 1\nrouters 1\nclasses 1\nnodes 1\n1\n"), "text:5: there is no such ROUTER");
-        assert!(problem("graph 1\nrouters 2\nclasses 1\nnodes 0\ncables 0\n").starts_with("text: not every router"));
-        let line = "graph 1\nrouters 3\nclasses 1\nnodes 0\ncables 2\n0 1 0 1\n1 2 0 1\ndimensions 1\n3 1 0\n";
-        assert!(problem(line).contains("not those of the grid"));
-    }
-
-    #[test]
-    fn of_equally_light_paths_that_with_most_hops_counts() {
-        // A ring of five routers; the link between 0 and 4 is of class 1.
-        let ring =
-            "graph 1\nrouters 5\nclasses 2\nnodes 2\n0\n3\ncables 5\n0 1 0 1\n1 2 0 1\n2 3 0 1\n3 4 0 1\n4 0 1 1\n";
-        let graph = Graph::read(Lines::of_text(ring), 2).expect("a graph");
-        for (of_class, weights, hops) in
-            [([1, 100], [0, 1, 2, 3, 4], [0, 1, 2, 3, 4]), ([1, 2], [0, 1, 2, 3, 2], [0, 1, 2, 3, 1])]
-        {
-            let found = graph.weights_to(&[0], &of_class);
-            assert_eq!((&found[..], &graph.most_hops(&found, &of_class)[..]), (&weights[..], &hops[..]));
-        }
-    }
 }

@@ -98,7 +98,6 @@ impl Grid {
         Grid { dimensions, unit, hops, coordinates }
     }
 
-    /// Whether any dimension is a ring.
     pub fn has_rings(&self) -> bool {
         self.dimensions.iter().any(|dimension| dimension.wrap)
     }
@@ -122,7 +121,6 @@ impl Grid {
         neighbours
     }
 
-    /// Hops of a shortest path.
     pub fn distance(&self, from: usize, to: usize) -> usize {
         let along = |d: usize| {
             usize::from(self.hops[d][self.coordinate(from, d) * self.dimensions[d].length + self.coordinate(to, d)])
@@ -205,82 +203,6 @@ mod tests {
 
     const RING: Dimension = Dimension { length: 6, wrap: true, gap: 0 };
     const EXPRESS: Dimension = Dimension { length: 8, wrap: false, gap: 3 };
-    const LINE: Dimension = Dimension { length: 3, wrap: false, gap: 0 };
-
-    /// Routers of a way by dimension order, the end included.
-    fn way(grid: &Grid, from: usize, to: usize, tie: Tie, drawn: bool) -> Vec<usize> {
-        let mut way = vec![from];
-        while *way.last().expect("not empty") != to {
-            let here = *way.last().expect("not empty");
-            way.push(grid.in_order(here, to, tie, |_| drawn).router);
-        }
-        way
-    }
-
-    #[test]
-    fn express_links_join_what_is_one_and_a_multiple_of_the_gap_away() {
-        assert_eq!(EXPRESS.joined(0), [1, 4, 7]);
-        assert_eq!(EXPRESS.joined(3), [2, 4, 7]);
-        assert_eq!(LINE.joined(1), [0, 2]);
-        assert_eq!(RING.joined(0), [1, 5]);
-    }
-
-    #[test]
-    fn distances_are_those_of_a_search_over_all_links() {
-        for dimension in [RING, EXPRESS, LINE, Dimension { length: 2, wrap: true, gap: 0 }] {
-            let grid = Grid::new(vec![dimension, LINE]);
-            let routers = dimension.length * 3;
-            for from in 0..routers {
-                let mut hops = vec![usize::MAX; routers];
-                hops[from] = 0;
-                let mut reached = vec![from];
-                for next in 0.. {
-                    if next == reached.len() {
-                        break;
-                    }
-                    for other in grid.neighbours(reached[next]) {
-                        if hops[other] == usize::MAX {
-                            hops[other] = hops[reached[next]] + 1;
-                            reached.push(other);
-                        }
-                    }
-                }
-                assert_eq!((0..routers).map(|to| grid.distance(from, to)).collect::<Vec<_>>(), hops);
-            }
-        }
-    }
-
-    #[test]
-    fn dimension_order_finishes_the_first_dimension_first() {
-        let grid = Grid::new(vec![RING, LINE]);
-        assert_eq!(way(&grid, 0, 16, Tie::Positive, true), [0, 5, 4, 10, 16]);
-        assert_eq!(way(&grid, 16, 0, Tie::Positive, true), [16, 17, 12, 6, 0]);
-    }
-
-    #[test]
-    fn half_way_round_a_ring_the_tie_decides() {
-        let grid = Grid::new(vec![RING]);
-        let (up, down) = ([1, 2, 3, 4], [1, 0, 5, 4]);
-        assert_eq!(way(&grid, 1, 4, Tie::Positive, false), up);
-        assert_eq!(way(&grid, 1, 4, Tie::Split, true), up);
-        assert_eq!(way(&grid, 1, 4, Tie::Split, false), down);
-        assert_eq!(way(&grid, 1, 4, Tie::Alternate, true), down);
-        assert_eq!(way(&grid, 0, 3, Tie::Alternate, false), [0, 1, 2, 3]);
-    }
-
-    #[test]
-    fn links_before_the_dateline_are_those_of_packets_that_have_yet_to_cross_it() {
-        let grid = Grid::new(vec![RING]);
-        let behind = |here, goal| grid.in_order(here, goal, Tie::Positive, |_| false).behind;
-        assert!(!behind(4, 0) && !behind(5, 1) && behind(0, 1) && behind(1, 3) && !behind(1, 5) && behind(5, 4));
-    }
-
-    #[test]
-    fn dimension_order_takes_the_longest_express_link_not_past_the_end() {
-        let grid = Grid::new(vec![EXPRESS]);
-        assert_eq!(way(&grid, 0, 6, Tie::Positive, true), [0, 4, 5, 6]);
-        assert_eq!(way(&grid, 7, 0, Tie::Positive, true), [7, 0]);
-    }
 
     #[test]
     fn adaptive_routing_may_go_on_in_every_unfinished_dimension() {

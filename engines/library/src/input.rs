@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Cursor};
+use std::io::{BufRead, BufReader};
 use std::str::FromStr;
 
 /// What is wrong with an input file, and where.
@@ -33,9 +33,9 @@ impl Lines {
         Lines { name: name.to_string(), reader, line: String::new(), number: 0 }
     }
 
-    /// The lines of a text.
-    pub fn of_text(text: impl Into<String>) -> Lines {
-        Lines::of("text", Box::new(Cursor::new(text.into())))
+    #[cfg(test)]
+    pub fn of_text(text: &'static str) -> Lines {
+        Lines::of("text", Box::new(text.as_bytes()))
     }
 
     /// An error of the file as a whole.
@@ -57,7 +57,6 @@ impl Lines {
         }
     }
 
-    /// Read a line of `N` whole numbers; `what` says what they are.
     pub fn numbers<const N: usize>(&mut self, what: &str) -> Result<[usize; N], BadFile> {
         if !self.next()? {
             return Err(self.bad(&format!("the file ends where '{}' should stand", what)));
@@ -84,7 +83,6 @@ impl Lines {
         values.ok_or_else(|| self.bad(&format!("should be '{word}' and its values")))
     }
 
-    /// Read a line of `word` and `N` values.
     pub fn values<T: FromStr, const N: usize>(&mut self, word: &str) -> Result<[T; N], BadFile> {
         let values = self.list(word)?;
         values.try_into().map_err(|_| self.bad(&format!("'{word}' has {N} values")))
@@ -114,6 +112,14 @@ impl Lines {
         }
     }
 
+    /// Read a line of one of some words and one whole number.
+    pub fn word_of(&mut self, words: &[&'static str]) -> Result<(&'static str, usize), BadFile> {
+        let (found, number) = self.section()?.unwrap_or_default();
+        let word = words.iter().find(|word| **word == found);
+        word.map(|word| (*word, number))
+            .ok_or_else(|| self.bad(&format!("should be '{}' and a number", words.join("' or '"))))
+    }
+
     /// Read a first line of `format` and the only version known, 1.
     pub fn format(&mut self, format: &str) -> Result<(), BadFile> {
         match self.header(format)? {
@@ -122,12 +128,10 @@ impl Lines {
         }
     }
 
-    /// Return whether all lines have been read.
     pub fn are_at_end(&mut self) -> bool {
         matches!(self.reader.fill_buf(), Ok([]))
     }
 
-    /// Make sure that nothing follows.
     pub fn end(&mut self) -> Result<(), BadFile> {
         match self.next()? {
             false => Ok(()),

@@ -53,32 +53,3 @@ fn jobs_of_ports(file: &OperationFile, ports: usize) -> Option<Vec<Option<usize>
     }
     Some(jobs)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn packets(ports: usize, jobs: usize, ranks: &[(usize, usize)]) -> JobLinkPackets {
-        let jobs = vec![(false, 0); jobs];
-        let file = OperationFile { ports, jobs, ranks: ranks.to_vec(), ..OperationFile::default() };
-        JobLinkPackets::new(&file, 8, 5)
-    }
-
-    #[test]
-    fn packets_are_counted_for_the_job_of_their_destination() {
-        let mut packets = packets(2, 2, &[(0, 0), (0, 1), (1, 3)]);
-        for (node, link) in [(1, 4), (7, 4), (6, 4), (7, 0), (4, 0)] {
-            packets.count(node, link);
-        }
-        assert_eq!(packets.listed(), Some(vec![0, 4, 1, 1, 0, 1, 1, 4, 2]));
-    }
-
-    #[test]
-    fn one_job_or_a_shared_node_is_not_counted() {
-        for (jobs, ranks) in [(1, [(0, 0), (0, 1)]), (2, [(0, 0), (1, 0)])] {
-            let mut packets = packets(1, jobs, &ranks);
-            packets.count(0, 1);
-            assert_eq!(packets.listed(), None);
-        }
-    }
-}

@@ -1,5 +1,6 @@
 //! What the simulators of this project share: machines and their routes, operations of ranks, sources of traffic, results.
 
+pub mod detours;
 pub mod flow_hash;
 pub mod graph;
 pub mod grid;
@@ -11,7 +12,6 @@ pub mod network_interface;
 pub mod offered;
 pub mod operation_file;
 pub mod operations;
-pub mod places;
 pub mod program;
 pub mod random;
 pub mod result;

@@ -1,7 +1,7 @@
 //! Routes that the machine's file lists, of routings that are not implemented here: next hops, or paths.
 //!
 //! `node_hops H` or `router_hops H`, and H lines `ROUTER GOAL LINK CHANNEL WEIGHT`, list the directed links by which packets
-//! at a router go on to a goal, which is a node or a router; lines of the same ROUTER and GOAL follow each other. CHANNEL is
+//! at a router continue to a goal, which is a node or a router; lines of the same ROUTER and GOAL follow each other. CHANNEL is
 //! a class of virtual channels. Where all weights are 0, a packet may take any of the links, else it draws one by weight.
 //!
 //! `paths P`, P lines `SOURCE GOAL WEIGHT HOPS`, `path_routers N` and N lines `ROUTER` list paths between routers: those of
@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use crate::input::{BadFile, Lines};
 
-/// A link by which packets go on.
+/// A next hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ListedHop {
     pub link: usize,
@@ -20,7 +20,6 @@ pub struct ListedHop {
     pub weight: usize,
 }
 
-/// The next hops of each router for each goal.
 #[derive(Debug)]
 pub struct HopTable {
     pub by_node: bool,
@@ -75,13 +74,14 @@ impl HopTable {
         }
     }
 
-    /// The links from a router to a goal.
+    /// The links from a router to a node at a router `goal`.
     ///
     /// # Panics
     /// If the file lists none.
-    pub fn hops(&self, router: usize, goal: usize) -> &[ListedHop] {
+    pub fn hops(&self, router: usize, goal: usize, node: usize) -> &[ListedHop] {
+        let goal = if self.by_node { node } else { goal };
         match self.place[router * self.goals + goal] {
-            0 => panic!("no next hop is listed at router {} for {}", router, goal),
+            0 => panic!("no next hop is listed at router {router} for {goal}"),
             place => &self.ways[place as usize - 1],
         }
     }
@@ -98,7 +98,6 @@ pub fn drawn(hops: &[ListedHop], below: impl FnOnce(usize) -> usize) -> Option<u
     })
 }
 
-/// Paths between routers.
 #[derive(Debug, Default)]
 pub struct PathTable {
     of_pair: HashMap<(u32, u32), Range<usize>>,
@@ -157,37 +156,5 @@ impl PathTable {
     /// The routers of a path after its source.
     pub fn routers(&self, path: usize) -> &[u32] {
         &self.routers[self.first[path]..self.first[path + 1]]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The tails of the links of a ring of three routers.
-    const TAILS: [usize; 6] = [0, 1, 1, 2, 2, 0];
-
-    fn hops(text: &'static str, count: usize) -> Result<HopTable, BadFile> {
-        HopTable::read(&mut Lines::of_text(text), count, false, 3, 3, &TAILS)
-    }
-
-    #[test]
-    fn equal_lists_are_kept_once_and_links_leave_their_router() {
-        let table = hops("0 1 0 0 3\n0 1 5 1 1\n0 2 0 0 3\n0 2 5 1 1\n1 2 2 0 0\n", 5).expect("a table");
-        let listed = |link, class, weight| ListedHop { link, class, weight };
-        assert_eq!((table.ways.len(), table.hops(0, 2)), (2, &[listed(0, 0, 3), listed(5, 1, 1)][..]));
-        assert_eq!(hops("0 1 2 0 0\n", 1).expect_err("no table").0, "text:1: GOAL must exist, and LINK leave ROUTER");
-        assert!(hops("0 1 0 0 0\n1 2 2 0 0\n0 1 5 0 0\n", 3).expect_err("no table").0.starts_with("text:3: lines of"));
-    }
-
-    #[test]
-    fn a_path_is_drawn_by_its_weight() {
-        let text = "0 2 1 1\n0 2 0 2\n0 2 3 2\n1 2 5 1\npath_routers 6\n2\n1\n2\n1\n2\n2\n";
-        let table = PathTable::read(&mut Lines::of_text(text), 4, 3).expect("a table");
-        let drawn = |number| table.draw(0, 2, |total| number % total);
-        assert_eq!((0..5).map(drawn).collect::<Vec<_>>(), [0, 2, 2, 2, 0]);
-        assert_eq!((table.routers(2), table.draw(1, 2, |_| 0)), (&[1, 2][..], 3));
-        let astray = "0 2 1 1\npath_routers 1\n1\n";
-        assert!(PathTable::read(&mut Lines::of_text(astray), 1, 3).is_err());
     }
 }

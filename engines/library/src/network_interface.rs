@@ -1,10 +1,9 @@
 //! The network interfaces of a node: which message sends the next packet.
 //!
-//! Up to `slots` messages of an interface are in flight at once and take turns packet by packet, as messages in the
-//! injection queues of real interfaces do. A slot is free again when the last packet of its message has left. The ranks of
-//! the node take turns in filling free slots, each with its next message in send order. With one slot messages leave one
-//! after the other. A node may have several ports, each with an interface of its own, to which messages go in turn; or the
-//! ports have one interface, which divides each message, and take turns at its packets.
+//! Up to `slots` messages of an interface are in flight, and send packets in turn, as the injection queues of real interfaces
+//! do. A slot is free when the last packet of its message has left; the ranks of the node fill free slots in turn, each in its
+//! send order. A node may have several ports, each with an interface of its own, to which messages go in turn; or one
+//! interface for all ports, which stripes each message over them.
 
 use std::collections::VecDeque;
 
@@ -13,7 +12,7 @@ use std::collections::VecDeque;
 pub struct Waiting {
     /// For each rank its messages in their order, with their bytes.
     queues: Vec<VecDeque<(u32, u32)>>,
-    /// All of these messages, and whose turn it is.
+    /// Messages in all queues, and the next rank in round-robin order.
     count: usize,
     turn: usize,
 }
@@ -59,13 +58,11 @@ pub struct Node {
 }
 
 impl Node {
-    /// Return a node of so many ranks.
     pub fn new(ranks: usize, slots: usize, striped: bool, ports: usize) -> Node {
         let interfaces = vec![VecDeque::new(); if striped { 1 } else { ports }];
         Node { waiting: Waiting::new(ranks), interfaces, next_interface: 0, slots }
     }
 
-    /// Let a message of a rank wait for a slot.
     pub fn post(&mut self, rank: usize, message: u32, bytes: u32) {
         self.waiting.post(rank, message, bytes);
     }
@@ -129,61 +126,5 @@ impl Node {
             }
             self.next_interface = (self.next_interface + 1) % self.interfaces.len();
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A node whose first rank has messages 0, 1, ... of these bytes, and whose second has 10, 11, ...
-    fn node(slots: usize, striped: bool, ports: usize, bytes: [&[u32]; 2]) -> Node {
-        let mut node = Node::new(2, slots, striped, ports);
-        for (rank, messages) in bytes.iter().enumerate() {
-            for (number, &bytes) in messages.iter().enumerate() {
-                node.post(rank, (10 * rank + number) as u32, bytes);
-            }
-        }
-        node
-    }
-
-    fn take(node: &mut Node, port: usize) -> Option<(u32, u32)> {
-        let next = node.next(port, 2)?;
-        node.send(port, next.1);
-        Some(next)
-    }
-
-    /// What a port sends, in packets of at most two bytes.
-    fn sent(node: &mut Node, port: usize) -> Vec<(u32, u32)> {
-        std::iter::from_fn(|| take(node, port)).collect()
-    }
-
-    #[test]
-    fn one_slot_sends_message_by_message_and_more_slots_packet_by_packet() {
-        assert_eq!(sent(&mut node(1, false, 1, [&[3, 1], &[]]), 0), [(0, 2), (0, 1), (1, 1)]);
-        assert_eq!(sent(&mut node(2, false, 1, [&[3, 1], &[]]), 0), [(0, 2), (1, 1), (0, 1)]);
-        assert_eq!(
-            sent(&mut node(2, false, 1, [&[5, 1, 4], &[]]), 0),
-            [(0, 2), (1, 1), (0, 2), (2, 2), (0, 1), (2, 2)]
-        );
-    }
-
-    #[test]
-    fn ranks_take_turns_in_filling_the_slots() {
-        for slots in [1, 2, 16] {
-            let sent = sent(&mut node(slots, false, 1, [&[1, 1, 1], &[1, 1]]), 0);
-            assert_eq!(sent.iter().map(|&(message, _)| message).collect::<Vec<_>>(), [0, 10, 1, 11, 2]);
-        }
-    }
-
-    #[test]
-    fn messages_go_to_ports_in_turn_or_are_divided_among_them() {
-        let mut in_turn = node(16, false, 2, [&[3, 1, 5], &[]]);
-        assert_eq!(sent(&mut in_turn, 0), [(0, 2), (2, 2), (0, 1), (2, 2), (2, 1)]);
-        assert!(!in_turn.can_send(0) && in_turn.can_send(1));
-        assert_eq!(sent(&mut in_turn, 1), [(1, 1)]);
-        let mut divided = node(1, true, 2, [&[3, 1, 5], &[]]);
-        let pieces: Vec<_> = (0..6).map(|number| take(&mut divided, number % 2).expect("a piece")).collect();
-        assert_eq!(pieces, [(0, 2), (0, 1), (1, 1), (2, 2), (2, 2), (2, 1)]);
     }
 }

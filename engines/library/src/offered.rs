@@ -102,19 +102,18 @@ impl Source {
         Some(source)
     }
 
-    /// Return when the next message is due.
     pub fn due(&self) -> u64 {
         self.next.ceil() as u64
     }
 
-    /// Return the destination of the message that is due, of the only size, and go on to the next one.
+    /// Take the message that is due, if all have one size; return its destination.
     pub fn take(&mut self) -> usize {
         let destination = self.draw_destination();
         self.draw_gap(self.message);
         destination
     }
 
-    /// Return the destination and the bytes of the message that is due, and go on to the next one.
+    /// Take the message that is due; return its destination and bytes.
     pub fn take_sized(&mut self, sizes: &Sizes) -> (usize, u32) {
         let destination = self.draw_destination();
         let bytes = sizes.draw(&mut self.random_sizes);
@@ -184,29 +183,15 @@ mod tests {
         Source::new(3, 7, targets, arrivals, 0.4, 8.0).expect("it sends")
     }
 
-    /// Mean gap of 100,000 messages, and the share of gaps of exactly 8.
-    fn gaps(arrivals: Arrivals) -> (f64, f64) {
-        let (mut source, mut close) = (source(arrivals), 0);
+    #[test]
+    fn messages_of_a_burst_follow_each_other_at_once() {
+        let (mut source, mut close) = (source(Arrivals::Bursts(5.0)), 0);
         for _ in 0..100_000 {
             let before = source.next;
             source.take();
             close += usize::from((source.next - before - 8.0).abs() < 1e-6);
         }
-        (source.next / 1e5, close as f64 / 1e5)
-    }
-
-    #[test]
-    fn all_arrivals_have_the_rate_that_is_offered() {
-        for arrivals in [Arrivals::Poisson, Arrivals::Periodic, Arrivals::Bursts(1.0), Arrivals::Bursts(5.0)] {
-            let mean = gaps(arrivals).0;
-            assert!((mean - 20.0).abs() < 0.5, "{arrivals:?}: {mean}");
-        }
-    }
-
-    #[test]
-    fn messages_of_a_burst_follow_each_other_at_once() {
-        let close = gaps(Arrivals::Bursts(5.0)).1;
-        assert!((close - 0.8).abs() < 0.01, "{close}");
+        assert!((source.next / 1e5 - 20.0).abs() < 0.5 && (close as f64 / 1e5 - 0.8).abs() < 0.01, "{close}");
     }
 
     #[test]
@@ -218,34 +203,5 @@ mod tests {
         assert_eq!((drawn[1], drawn[3]), (0, 0));
         assert!((drawn[0] as f64 / 30_000.0 - 1.0).abs() < 0.02, "{drawn:?}");
         assert!((drawn[2] as f64 / drawn[4] as f64 - 1.0).abs() < 0.06, "{drawn:?}");
-    }
-
-    #[test]
-    fn sizes_are_those_of_their_distribution_and_change_no_time_of_a_poisson_process() {
-        // A tenth has 1 B, a half from 9.5 to 10.5 B, the rest 101 B.
-        let rows = [0.1, 1.0, 1.0, 0.6, 9.5, 10.5, 1.0, 101.0, 101.0];
-        let sizes = Sizes::new(0.1 + 5.0 + 40.4, &rows).expect("a distribution");
-        let (mut source, mut other) = (source(Arrivals::Poisson), source(Arrivals::Poisson));
-        let (mut counts, mut sum) = ([0; 3], 0.0);
-        for _ in 0..40_000 {
-            let bytes = source.take_sized(&sizes).1;
-            counts[[1, 10, 101].iter().position(|&size| size == bytes).expect("one of three")] += 1;
-            sum += f64::from(bytes);
-            other.take();
-        }
-        assert_eq!(source.next.to_bits(), other.next.to_bits());
-        assert!((sum / 40_000.0 / sizes.mean_bytes - 1.0).abs() < 0.02, "{sum}");
-        assert!((f64::from(counts[0]) / 4_000.0 - 1.0).abs() < 0.06, "{counts:?}");
-        for wrong in [&[0.5, 1.0, 1.0][..], &[1.0, 2.0, 1.0], &[0.6, 1.0, 1.0, 0.5, 1.0, 1.0], &[1.0, 1.0]] {
-            assert!(Sizes::new(1.0, wrong).is_none());
-        }
-    }
-
-    #[test]
-    fn bad_rows_are_named() {
-        let problem = |text| read(Lines::of_text(text), 3).expect_err("no destinations").0;
-        assert_eq!(problem("offered 1\nnodes 2\n"), "text:2: the machine has another number of nodes");
-        assert!(problem("offered 1\nnodes 3\nrows 1\n0 5 0 0\n").starts_with("text:4"));
-        assert!(problem("offered 1\nnodes 3\nrows 1\n0 5 1 3\n").starts_with("text:4"));
     }
 }

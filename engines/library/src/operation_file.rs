@@ -27,7 +27,7 @@ pub enum Kind {
     Receive,
 }
 
-/// What the file says: ranks, streams and operations are counted over all jobs.
+/// Content of the file; ranks, streams and operations are numbered over all jobs.
 #[derive(Debug, Default)]
 pub struct OperationFile {
     /// Ports of a node, and whether messages are divided among them.
@@ -47,13 +47,13 @@ pub struct OperationFile {
     pub first_dependent: Vec<u32>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct ListedOperation {
     pub kind: Kind,
     pub rank: u32,
     pub stream: u32,
     pub partner: u32,
-    /// Cycles or phits.
+    /// Picoseconds or bytes; in CAMINOS cycles or phits.
     pub length: u64,
 }
 
@@ -64,7 +64,9 @@ impl OperationFile {
     /// Read the file of a machine with so many servers.
     pub fn read(mut lines: Lines, servers: usize) -> Result<OperationFile, BadFile> {
         lines.format("operations")?;
-        let (ports, striped, jobs) = ports_and_jobs(&mut lines)?;
+        let (word, mut ports) = lines.word_of(&["jobs", "ports", "stripes"])?;
+        let jobs = if word == "jobs" { std::mem::replace(&mut ports, 1) } else { lines.header("jobs")? };
+        let striped = word == "stripes";
         if ports == 0 || servers % ports > 0 {
             return Err(lines.bad_file("the servers are not so many ports of nodes"));
         }
@@ -79,9 +81,17 @@ impl OperationFile {
         Ok(file)
     }
 
+    /// Return the number of ranks of each node.
+    pub fn ranks_of_nodes(&self, nodes: usize) -> Vec<usize> {
+        let mut ranks = vec![0; nodes];
+        self.ranks.iter().for_each(|&(_, node)| ranks[node] += 1);
+        ranks
+    }
+
     fn read_job(&mut self, lines: &mut Lines, nodes: usize, job: usize) -> Result<(), BadFile> {
         let (first_rank, first_stream, first) = (self.ranks.len(), self.streams, self.operations.len());
-        let (background, offered, ranks) = background_and_ranks(lines)?;
+        let (word, ranks) = lines.word_of(&["ranks", "background", "offered"])?;
+        let (background, offered) = (word != "ranks", word == "offered");
         for _ in 0..ranks {
             let (node, gap_ps) = if offered {
                 let [node, gap_ps] = lines.numbers("NODE GAP")?;
@@ -166,82 +176,5 @@ impl OperationFile {
         }
         self.first_dependent.resize(self.operations.len() + 1, self.dependents.len() as u32);
         Ok(())
-    }
-}
-
-/// Read `jobs J`, maybe after `ports P` or `stripes P`: ports of a node, whether they divide messages, and jobs.
-fn ports_and_jobs(lines: &mut Lines) -> Result<(usize, bool, usize), BadFile> {
-    match lines.section()? {
-        Some((word, ports)) if word == "ports" => Ok((ports, false, lines.header("jobs")?)),
-        Some((word, ports)) if word == "stripes" => Ok((ports, true, lines.header("jobs")?)),
-        Some((word, jobs)) if word == "jobs" => Ok((1, false, jobs)),
-        _ => Err(lines.bad("should be 'ports NUMBER', 'stripes NUMBER' or 'jobs NUMBER'")),
-    }
-}
-
-/// Read `ranks R`, or `background R` or `offered R` of a job in the background: whether it is, and offers a load, and its ranks.
-fn background_and_ranks(lines: &mut Lines) -> Result<(bool, bool, usize), BadFile> {
-    match lines.section()? {
-        Some((word, ranks)) if word == "ranks" => Ok((false, false, ranks)),
-        Some((word, ranks)) if word == "background" => Ok((true, false, ranks)),
-        Some((word, ranks)) if word == "offered" => Ok((true, true, ranks)),
-        _ => Err(lines.bad("should be 'ranks NUMBER', 'background NUMBER' or 'offered NUMBER'")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const PAIR: &str =
-        "operations 1\njobs 1\nranks 2\n0\n1\nstreams 1\noperations 3\n0 0 0 7 0\n1 0 0 4 2\n2 1 0 0 1\n";
-
-    fn read(text: String) -> Result<OperationFile, BadFile> {
-        OperationFile::read(Lines::of_text(text), 2)
-    }
-
-    fn problem(text: String) -> String {
-        read(text).expect_err("a bad file").0
-    }
-
-    #[test]
-    fn dependents_stand_by_what_they_need() {
-        let file = read(format!("{PAIR}dependencies 2\n0 1 0\n1 0 1\n")).expect("a file");
-        assert_eq!(file.first_dependent, [0, 1, 2, 2]);
-        assert_eq!(file.dependents, [2, 1]);
-        assert_eq!((file.operations[1].kind, file.operations[1].partner), (Kind::Send { eager: true }, 2));
-    }
-
-    #[test]
-    fn bad_lines_are_named() {
-        assert!(problem(format!("{PAIR}dependencies 2\n1 0 1\n0 1 0\n")).starts_with("text:13: dependencies must be"));
-        assert!(problem(format!("{PAIR}dependencies 1\n1 3 0\n")).starts_with("text:12: NEEDS and"));
-        assert!(problem(PAIR.replace("2 1 0 0 1", "2 1 0 0 0")).starts_with("text: a send or receive"));
-        assert!(problem(PAIR.replace("0 0 0 7 0", "0 0 1 7 0")).starts_with("text:8: RANK, STREAM"));
-        assert!(problem(PAIR.replace("0 0 0 7 0", "4 0 0 7 0")).starts_with("text:8: KIND"));
-        assert!(problem(PAIR.replace("0 0 0 7 0", "0 1 0 7 0")).starts_with("text:9: operations must be"));
-        assert!(problem(format!("{PAIR}dependencies 1\n1 2 0\n")).starts_with("text:12: NEEDS and OPERATION"));
-        assert_eq!(problem(PAIR.replace("ranks 2\n0\n1", "ranks 2\n0\n2")), "text:5: there is no such node");
-        let none = "operations 1\njobs 1\nbackground 0\nstreams 0\noperations 0\ndependencies 0\n";
-        assert_eq!(problem(none.into()), "text: all jobs are in the background, so that none would end");
-    }
-
-    #[test]
-    fn ranks_that_offer_a_load_have_gaps() {
-        let offered = "offered 2\n0 500\n1 0\nstreams 0\noperations 0\ndependencies 0\n";
-        let file = read(format!("{}dependencies 0\n{offered}", PAIR.replace("jobs 1", "jobs 2"))).expect("a file");
-        assert_eq!(file.gaps_ps, [None, None, Some(500), Some(0)]);
-        assert_eq!(file.jobs, [(false, 3), (true, 3)]);
-        let short = offered.replace("0 500", "0");
-        assert!(problem(format!("operations 1\njobs 1\n{short}")).starts_with("text:4: should be 'NODE GAP'"));
-    }
-
-    #[test]
-    fn servers_are_the_ports_of_nodes() {
-        let file = read("operations 1\nstripes 2\njobs 0\n".into()).expect("a file");
-        assert_eq!((file.ports, file.striped), (2, true));
-        assert!(problem("operations 1\nports 3\njobs 0\n".into()).starts_with("text: the servers"));
-        let absent = "operations 1\nports 2\njobs 1\nranks 1\n1\n";
-        assert_eq!(problem(absent.into()), "text:5: there is no such node");
     }
 }

@@ -16,7 +16,7 @@ use std::ops::{Add, AddAssign, Range};
 
 use crate::operation_file::{Kind, ListedOperation, OperationFile};
 
-/// A time, in the unit of whoever runs the operations.
+/// A time, in the unit of the simulator.
 pub trait Time: Copy + Debug + Default + Add<Output = Self> + AddAssign {
     fn since(self, earlier: Self) -> Self;
 
@@ -46,14 +46,9 @@ impl Time for f64 {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Operation<T> {
-    kind: Kind,
-    rank: u32,
-    stream: u32,
-    partner: u32,
-    /// Picoseconds or bytes; or cycles and phits.
-    length: u64,
+    listed: ListedOperation,
     /// What it waits for before it starts, and how much of that is missing.
     needs: u32,
     missing: u32,
@@ -122,9 +117,8 @@ pub struct Operations<T = u64> {
     jobs_left: usize,
     /// Computations of these jobs that have not ended, and messages that have not arrived.
     under_way: usize,
-    /// Operations that start now.
     starting: VecDeque<u32>,
-    /// Computations that end at a time, and messages that were posted; whoever runs the operations takes them.
+    /// Ends of computations, and posted messages, for the simulator to take.
     pub timers: Vec<(T, u32)>,
     pub posted: Vec<Posted>,
     /// When each job and each rank finished, if it has; a background job never does.
@@ -149,7 +143,7 @@ impl<T: Time> Operations<T> {
         let jobs: Vec<Job> = file.jobs.iter().map(|&(background, _)| Job { background, ranks_left: 0 }).collect();
         let mut operations = Operations {
             times: times.then(|| vec![[T::default(); 3]; file.operations.len()]),
-            operations: file.operations.iter().map(Operation::of).collect(),
+            operations: file.operations.into_iter().map(Operation::of).collect(),
             first_dependent: file.first_dependent,
             dependents: file.dependents,
             job_finish: vec![None; jobs.len()],
@@ -170,7 +164,7 @@ impl<T: Time> Operations<T> {
         self.jobs_left == 0
     }
 
-    /// Return whether jobs that are not in the background have not finished and never will: none of their operations is under way.
+    /// Return whether foreground jobs can never finish: none of their operations is under way.
     pub fn are_stuck(&self) -> bool {
         self.jobs_left > 0 && self.under_way == 0
     }
@@ -184,34 +178,31 @@ impl<T: Time> Operations<T> {
 
     /// Return the job and the node of the rank of an operation.
     pub fn place_of(&self, operation: u32) -> (usize, usize) {
-        let rank = &self.ranks[self.operations[operation as usize].rank as usize];
+        let rank = &self.ranks[self.operations[operation as usize].listed.rank as usize];
         (rank.job, rank.node)
     }
 
-    /// Return the receive of a send.
     pub fn receive_of(&self, send: u32) -> u32 {
-        self.operations[send as usize].partner
+        self.operations[send as usize].listed.partner
     }
 
     /// Return the node of a rank, its number there, and its sends.
     pub fn sends_of(&self, rank: usize) -> (usize, usize, Vec<u32>) {
         let Rank { node, number, ref operations, .. } = self.ranks[rank];
-        let is_send = |&one: &usize| matches!(self.operations[one].kind, Kind::Send { .. });
+        let is_send = |&one: &usize| matches!(self.operations[one].listed.kind, Kind::Send { .. });
         (node, number, operations.clone().filter(is_send).map(|one| one as u32).collect())
     }
 
     pub fn is_eager(&self, send: u32) -> bool {
-        self.operations[send as usize].kind == Kind::Send { eager: true }
+        self.operations[send as usize].listed.kind == Kind::Send { eager: true }
     }
 
-    /// Return when a send was posted.
     pub fn posted_at(&self, send: u32) -> T {
         self.operations[send as usize].started_at
     }
 
-    /// Return the bytes of a send.
     pub fn bytes_of(&self, send: u32) -> u64 {
-        self.operations[send as usize].length
+        self.operations[send as usize].listed.length
     }
 
     pub fn len(&self) -> usize {
@@ -231,7 +222,7 @@ impl<T: Time> Operations<T> {
 
     /// End a computation, or an eager send whose last byte has left its node.
     pub fn end_active(&mut self, number: u32, now: T) {
-        let Operation { kind, rank, .. } = self.operations[number as usize];
+        let ListedOperation { kind, rank, .. } = self.operations[number as usize].listed;
         if kind == Kind::Calc {
             self.count_under_way(rank, false);
         }
@@ -240,7 +231,7 @@ impl<T: Time> Operations<T> {
     }
 
     fn deactivate(&mut self, number: u32, now: T) {
-        let rank = &mut self.ranks[self.operations[number as usize].rank as usize];
+        let rank = &mut self.ranks[self.operations[number as usize].listed.rank as usize];
         rank.active -= 1;
         rank.inactive_since = now;
         self.end(number as usize, now);
@@ -248,7 +239,7 @@ impl<T: Time> Operations<T> {
 
     /// Let the last byte of a message between nodes arrive.
     pub fn arrive(&mut self, send: u32, now: T) {
-        self.count_under_way(self.operations[send as usize].rank, false);
+        self.count_under_way(self.operations[send as usize].listed.rank, false);
         if let Some(times) = &mut self.times {
             times[send as usize][2] = now;
         }
@@ -266,7 +257,7 @@ impl<T: Time> Operations<T> {
         }
         let mut begin = 0;
         for (index, rank) in self.ranks.iter_mut().enumerate() {
-            let end = begin + self.operations[begin..].partition_point(|one| one.rank as usize <= index);
+            let end = begin + self.operations[begin..].partition_point(|one| one.listed.rank as usize <= index);
             rank.operations = begin..end;
             begin = end;
             self.jobs[rank.job].ranks_left += 1;
@@ -280,7 +271,8 @@ impl<T: Time> Operations<T> {
     /// Whether a round of each rank takes time: it computes, has a message between nodes, or waits for such a rank.
     fn take_time(&self) -> Vec<bool> {
         let mut take_time = vec![false; self.ranks.len()];
-        for (number, one) in self.operations.iter().enumerate() {
+        let listed = || self.operations.iter().map(|one| &one.listed);
+        for (number, one) in listed().enumerate() {
             take_time[one.rank as usize] |= match one.kind {
                 Kind::Calc => one.length > 0,
                 _ => self.node_of(number) != self.node_of(one.partner as usize),
@@ -289,8 +281,9 @@ impl<T: Time> Operations<T> {
         let mut spreads = true;
         while spreads {
             spreads = false;
-            for receive in self.operations.iter().filter(|one| one.kind == Kind::Receive) {
-                let (rank, sender) = (receive.rank as usize, self.operations[receive.partner as usize].rank as usize);
+            for receive in listed().filter(|one| one.kind == Kind::Receive) {
+                let (rank, sender) =
+                    (receive.rank as usize, self.operations[receive.partner as usize].listed.rank as usize);
                 spreads |= take_time[sender] && !take_time[rank];
                 take_time[rank] |= take_time[sender];
             }
@@ -316,14 +309,13 @@ impl<T: Time> Operations<T> {
         self.settle(T::default());
     }
 
-    /// Let a rank begin its operations, or begin them again.
     fn begin(&mut self, rank: usize) {
         let operations = self.ranks[rank].operations.clone();
         let mut left = operations.len();
         for one in &mut self.operations[operations.clone()] {
             one.missing = one.needs;
             one.has_started = false;
-            left += usize::from(self.ranks[rank].repeats && one.kind == (Kind::Send { eager: true }));
+            left += usize::from(self.ranks[rank].repeats && one.listed.kind == (Kind::Send { eager: true }));
         }
         self.ranks[rank].left = left;
         for number in operations {
@@ -333,7 +325,6 @@ impl<T: Time> Operations<T> {
         }
     }
 
-    /// Count something that a rank had left.
     fn count_down(&mut self, rank: usize, now: T) {
         self.ranks[rank].left -= 1;
         if self.ranks[rank].left > 0 {
@@ -373,11 +364,11 @@ impl<T: Time> Operations<T> {
         }
     }
 
-    /// Note that an operation waits for nothing more, except for its stream.
+    /// Start an operation whose dependencies are met, or queue it at its stream.
     fn let_start(&mut self, number: usize) {
-        let one = &self.operations[number];
-        if one.kind == Kind::Calc {
-            let stream = &mut self.streams[one.stream as usize];
+        let ListedOperation { kind, stream, .. } = self.operations[number].listed;
+        if kind == Kind::Calc {
+            let stream = &mut self.streams[stream as usize];
             if stream.busy {
                 stream.waiting.push_back(number as u32);
                 return;
@@ -387,7 +378,7 @@ impl<T: Time> Operations<T> {
         self.starting.push_back(number as u32);
     }
 
-    /// Tell what needs an operation that it has ended, or started.
+    /// Release the dependents of an operation that has ended, or started.
     fn release(&mut self, number: usize, start: bool) {
         for index in self.first_dependent[number]..self.first_dependent[number + 1] {
             let (dependent, of_start) = (self.dependents[index as usize] / 2, self.dependents[index as usize] % 2 == 1);
@@ -402,7 +393,7 @@ impl<T: Time> Operations<T> {
     }
 
     fn node_of(&self, number: usize) -> usize {
-        self.ranks[self.operations[number].rank as usize].node
+        self.ranks[self.operations[number].listed.rank as usize].node
     }
 
     fn start(&mut self, number: usize, now: T) {
@@ -411,7 +402,7 @@ impl<T: Time> Operations<T> {
             // A message within a node arrives at once.
             (times[number][0], times[number][2]) = (now, now);
         }
-        let Operation { kind, rank, partner, length, .. } = self.operations[number];
+        let ListedOperation { kind, rank, partner, length, .. } = self.operations[number].listed;
         let (node, partner) = (self.node_of(number), partner as usize);
         match kind {
             Kind::Calc if length == 0 => self.end(number, now),
@@ -440,7 +431,8 @@ impl<T: Time> Operations<T> {
 
     /// Let the message of a receive arrive.
     fn arrive_at(&mut self, receive: usize, now: T) {
-        let Operation { kind, rank, .. } = self.operations[self.operations[receive].partner as usize];
+        let sender = self.operations[receive].listed.partner as usize;
+        let ListedOperation { kind, rank, .. } = self.operations[sender].listed;
         let sender = &self.ranks[rank as usize];
         let is_there_always = self.jobs[sender.job].background && !sender.repeats;
         let is_counted = sender.repeats && kind == (Kind::Send { eager: true });
@@ -471,7 +463,7 @@ impl<T: Time> Operations<T> {
     }
 
     fn end(&mut self, number: usize, now: T) {
-        let Operation { kind, rank, stream, .. } = self.operations[number];
+        let ListedOperation { kind, rank, stream, .. } = self.operations[number].listed;
         if let Some(times) = &mut self.times {
             times[number][1] = now;
         }
@@ -488,9 +480,8 @@ impl<T: Time> Operations<T> {
 }
 
 impl<T: Time> Operation<T> {
-    fn of(listed: &ListedOperation) -> Operation<T> {
-        let &ListedOperation { kind, rank, stream, partner, length } = listed;
-        Operation { kind, rank, stream, partner, length, ..Operation::default() }
+    fn of(listed: ListedOperation) -> Operation<T> {
+        Operation { listed, needs: 0, missing: 0, started_at: T::default(), has_started: false, arrived: 0 }
     }
 }
 
@@ -499,68 +490,8 @@ mod tests {
     use super::*;
     use crate::input::Lines;
 
-    fn of_jobs(text: impl Into<String>) -> Operations<u64> {
+    fn of_jobs(text: &'static str) -> Operations<u64> {
         Operations::new(OperationFile::read(Lines::of_text(text), 3).expect("a file"), true)
-    }
-
-    fn operations(text: &str) -> Operations<u64> {
-        of_jobs(format!("operations 1\njobs 1\n{text}"))
-    }
-
-    #[test]
-    fn computations_of_a_stream_follow_each_other_and_a_send_waits_for_the_last() {
-        let text = "ranks 2\n0\n1\nstreams 1\noperations 4\n0 0 0 5 0\n0 0 0 7 0\n3 0 0 40 3\n2 1 0 0 2\n\
-                    dependencies 1\n1 2 0\n";
-        let mut run = operations(text);
-        assert_eq!((run.timers.clone(), run.posted.len()), (vec![(5, 0)], 0));
-        run.timers.clear();
-        run.end_active(0, 5);
-        assert_eq!(run.timers, [(12, 1)]);
-        run.end_active(1, 12);
-        assert_eq!(run.posted, [Posted { node: 0, rank: 0, send: 2, bytes: 40 }]);
-        run.arrive(2, 60);
-        assert_eq!((run.job_finish.clone(), run.rank_waiting.clone()), (vec![Some(60)], vec![0, 60]));
-        assert_eq!(run.times.as_ref().expect("asked for")[2], [12, 60, 60]);
-        assert!(run.are_finished());
-    }
-
-    #[test]
-    fn an_eager_send_ends_when_it_has_left_and_its_receive_when_it_has_arrived() {
-        let mut run = operations("ranks 2\n0\n2\nstreams 0\noperations 2\n1 0 0 9 1\n2 1 0 0 0\ndependencies 0\n");
-        run.end_active(0, 30);
-        assert_eq!((run.rank_finish.clone(), run.are_finished()), (vec![Some(30), None], false));
-        run.arrive(0, 50);
-        assert_eq!(run.rank_finish, [Some(30), Some(50)]);
-    }
-
-    #[test]
-    fn messages_within_a_node_take_no_time() {
-        let run = operations("ranks 2\n1\n1\nstreams 0\noperations 2\n3 0 0 9 1\n2 1 0 0 0\ndependencies 0\n");
-        assert_eq!((run.job_finish, run.posted), (vec![Some(0)], vec![]));
-    }
-
-    #[test]
-    fn background_ranks_begin_again_when_their_messages_have_arrived() {
-        let text = "operations 1\njobs 2\nranks 1\n0\nstreams 1\noperations 1\n0 0 0 90 0\ndependencies 0\n\
-                    background 2\n1\n2\nstreams 0\noperations 2\n1 0 0 9 1\n2 1 0 0 0\ndependencies 0\n";
-        let mut run = of_jobs(text);
-        for round in 0..3 {
-            assert_eq!(run.posted.drain(..).map(|posted| posted.send).collect::<Vec<_>>(), [1]);
-            run.end_active(1, 10 * round);
-            assert!(run.posted.is_empty());
-            run.arrive(1, 10 * round + 5);
-        }
-        run.end_active(0, 90);
-        assert_eq!((run.job_finish.clone(), run.are_finished()), (vec![Some(90), None], true));
-    }
-
-    #[test]
-    fn a_chain_waits_for_ends_or_for_starts() {
-        let calcs: String = (0..3).map(|stream| format!("0 0 {stream} 10 0\n")).collect();
-        for (when, started) in [(0, 1), (1, 3)] {
-            let lists = format!("ranks 1\n0\nstreams 3\noperations 3\n{calcs}dependencies 2\n0 1 {when}\n1 2 {when}\n");
-            assert_eq!(operations(&lists).timers.len(), started);
-        }
     }
 
     #[test]

@@ -17,7 +17,6 @@ pub fn write(json: &str, path: &Path) -> io::Result<()> {
 pub struct Fields(String);
 
 impl Fields {
-    /// Begin with the version of a program.
     pub fn new(name: &str, version: &str) -> Fields {
         let mut fields = Fields::default();
         fields.number(name, format_args!("\"{version}\""));
@@ -39,12 +38,10 @@ impl Fields {
         self.list(name, values.iter().map(|value| value.map_or("null".into(), |number| number.to_string())));
     }
 
-    /// Add a list of lists.
     pub fn lists(&mut self, name: &str, lists: impl IntoIterator<Item = Vec<u64>>) {
         self.list(name, lists.into_iter().map(|list| format!("{list:?}")));
     }
 
-    /// Return the object as text.
     pub fn end(self) -> String {
         self.0 + "}\n"
     }

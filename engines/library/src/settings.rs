@@ -27,8 +27,9 @@ pub enum Kind {
 }
 
 /// What Valiant and UGAL draw for a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Via {
+    #[default]
     Router,
     Group,
 }

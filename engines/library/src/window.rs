@@ -2,7 +2,7 @@
 //! and wait in an unbounded queue of their node. The latency, from the due time to the arrival of the last byte, includes
 //! this queue.
 //!
-//! After the warm-up follow batches of equal length. Messages due in a batch are measured; load goes on until all of them
+//! After the warm-up follow batches of equal length. Messages due in a batch are measured; load continues until all of them
 //! have arrived, for as many measured windows as `drain` at most; not at all if the backlog has grown in the second half of
 //! the window: then the load is not sustained, and latencies grow with the length of the run.
 
@@ -39,7 +39,6 @@ impl Window {
     }
 }
 
-/// What is measured in one batch.
 #[derive(Debug, Clone, Default)]
 struct Batch {
     /// Messages due in it, their size, and the size of those that arrived in it, whenever they were due.
@@ -84,7 +83,6 @@ impl Measured {
         }
     }
 
-    /// Add up the backlog until a time.
     pub fn count_until(&mut self, time: u64) {
         for (at, moment) in self.window.moments().into_iter().enumerate() {
             if self.counted_until < moment && moment <= time {
@@ -107,7 +105,6 @@ impl Measured {
         }
     }
 
-    /// Count a message of a node that is due.
     pub fn create(&mut self, node: usize, due: u64, size: u32) {
         self.backlog += 1;
         if let Some(batch) = self.window.batch_of(due) {
@@ -135,7 +132,7 @@ impl Measured {
         Some(number)
     }
 
-    /// Return whether load goes on behind the window: unless the backlog has grown by more than 1 % of what was created in
+    /// Return whether load continues after the window: unless the backlog has grown by more than 1 % of what was created in
     /// the second half of the window, and than so many standard deviations of the difference of two counts.
     pub fn goes_on(&self, now: u64, deviations: f64) -> bool {
         let created: u64 = self.batches[self.batches.len() / 2..].iter().map(|batch| batch.created).sum();

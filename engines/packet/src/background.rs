@@ -1,6 +1,5 @@
-//! Jobs in the background that offer a stated load in open loop: each rank posts messages drawn from its sends at times of a
-//! Poisson process, independently of the network, until all other jobs have finished. Messages wait in the queue of their
-//! rank, without limit.
+//! Background jobs that offer a stated load in open loop: each rank posts messages drawn from its sends at times of a Poisson
+//! process until all other jobs have finished; they wait in an unbounded queue of the rank.
 
 use library::operations::{Operations, Posted};
 use library::random::Random;

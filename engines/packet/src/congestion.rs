@@ -25,7 +25,6 @@ struct Window {
     marked: u32,
 }
 
-/// An acknowledgement under way.
 #[derive(Debug, Clone, Copy)]
 pub struct Acknowledgement {
     pub interface: u32,

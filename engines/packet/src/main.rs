@@ -13,8 +13,6 @@ mod pool;
 mod queue;
 mod routes;
 mod settings;
-#[cfg(test)]
-mod small_networks;
 mod ugal;
 
 use std::process::exit;
@@ -38,7 +36,6 @@ fn version() -> String {
     format!("{}, sources {}", env!("CARGO_PKG_VERSION"), env!("SOURCES"))
 }
 
-/// Read all files and simulate; return the result as JSON, or why the jobs do not finish.
 fn simulate([settings, machine, traffic]: [&str; 3]) -> Result<Result<String, String>, BadFile> {
     let (version, settings) = (version(), Settings::read(Lines::open(settings)?)?);
     let graph = Graph::read(Lines::open(machine)?, settings.links.class_weight.len())?;

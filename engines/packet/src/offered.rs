@@ -162,7 +162,6 @@ impl OfferedTraffic {
         }
     }
 
-    /// Return the result as JSON.
     pub fn to_json(&self, version: &str) -> String {
         let mut fields = Fields::new("version", version);
         fields.number("end_ps", self.network.now);

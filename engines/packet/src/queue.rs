@@ -96,12 +96,6 @@ impl Queue {
         }
     }
 
-    /// Return whether there are more events at the time of the one popped last.
-    #[cfg(test)]
-    pub fn has_more_at(&self, time: u64) -> bool {
-        self.current.last().map_or(false, |event| event.time() <= time)
-    }
-
     /// Go on to the next bucket with events; return whether there is one.
     fn advance(&mut self) -> bool {
         let near = self.next_filled();

@@ -3,18 +3,16 @@
 
 use std::collections::HashMap;
 
+use library::detours::{Detours, Towards};
 use library::flow_hash::FlowHash;
 use library::graph::Graph;
-use library::grid::{Grid, Tie};
+use library::grid::Tie;
 use library::input::BadFile;
-use library::places::{Places, Towards};
 use library::settings::{Kind, Via};
 use library::tree::Tree;
 
+use crate::network::{Packet, Stage};
 use crate::settings::{Scheme, Settings};
-
-/// Routers above which the next hops of minimal routing on a grid are computed, not stored.
-const MOST_STORED: usize = 4096;
 
 /// Marks a stored entry that is a single port.
 const ONE: u32 = 1 << 31;
@@ -40,20 +38,6 @@ pub enum Leg {
     Direct,
 }
 
-/// Where the routes of a packet stand.
-#[derive(Debug, Clone, Copy)]
-pub struct Standing {
-    pub goal: u32,
-    pub node: u32,
-    /// The place that a detour leads through, the listed hop or path that was drawn, the directions at ties, or the hash of
-    /// the flow.
-    pub via: u32,
-    pub hop: u8,
-    /// Hop classes that it skipped.
-    pub skipped: u8,
-    pub on_detour: bool,
-}
-
 pub struct Routes {
     pub kind: Kind,
     tie: Tie,
@@ -68,23 +52,21 @@ pub struct Routes {
     pub first_port: Vec<u32>,
     /// First port and number of ports of each link.
     link_ports: Vec<(u32, u32)>,
-    pub places: Places,
-    /// For each goal that somebody has asked for, for each router: a single local port, marked, or a list of them.
+    pub detours: Detours,
+    through_router: bool,
+    /// For each goal, once needed, and each router: a single local port, marked, or a list of them.
     to_router: Vec<Option<Box<[u32]>>>,
     to_group: Vec<Option<Box<[u32]>>>,
     lists: Vec<Box<[u32]>>,
     known_lists: HashMap<Box<[u32]>, u32>,
-    /// Most hops of a lightest path from each router.
-    hops_to: Vec<Option<Box<[u16]>>>,
-    /// For each router, if somebody has asked, the nearest routers of each group.
-    entries: Vec<Vec<Box<[u32]>>>,
     steps: Vec<usize>,
 }
 
 impl Routes {
     pub fn new(settings: &Settings, graph: Graph) -> Result<Routes, BadFile> {
         let routers = graph.routers();
-        let places = Places::new(&graph, settings.routing.via);
+        let class_weight = settings.links.class_weight.clone();
+        let detours = Detours::new(&graph, settings.routing.kind, settings.routing.via, &class_weight);
         let tree = if settings.routing.kind == Kind::DModK { Some(graph.tree()?) } else { None };
         if settings.routing.kind == Kind::DimensionOrder && !matches!(settings.scheme, Scheme::Dateline | Scheme::One) {
             return Err(BadFile("dimension order has channels by the dateline, or one class".into()));
@@ -112,29 +94,32 @@ impl Routes {
             scheme: settings.scheme,
             decides_late: settings.routing.kind == Kind::Ugal && settings.progressive,
             classes: settings.classes,
-            class_weight: settings.links.class_weight.clone(),
+            class_weight,
             tree,
             first_port,
             link_ports,
             to_router: vec![None; routers],
-            to_group: vec![None; places.group_routers.len()],
-            places,
+            to_group: vec![None; graph.group.iter().flatten().max().map_or(0, |last| last + 1)],
+            detours,
+            through_router: settings.routing.via == Via::Router,
             lists: Vec::new(),
             known_lists: HashMap::new(),
-            hops_to: vec![None; routers],
-            entries: vec![Vec::new(); routers],
             steps: Vec::new(),
             graph,
         })
     }
 
-    fn grid(&self) -> &Grid {
-        self.graph.grid.as_ref().expect("new has seen a grid")
-    }
-
     /// The first port and the number of ports of a link.
     pub fn ports_of_link(&self, link: usize) -> (u32, u32) {
         self.link_ports[link]
+    }
+
+    /// Return the hops of the longest lightest path to a router, or of the longest one through a place.
+    pub fn hops(&mut self, here: usize, place: Option<usize>, goal: usize) -> u32 {
+        match place {
+            None => self.detours.hops(&self.graph, here, goal),
+            Some(place) => self.detours.hops_through(&self.graph, here, place, goal),
+        }
     }
 
     fn add_ports_to(&self, here: usize, neighbour: usize, way: Way, ways: &mut Vec<Way>) {
@@ -158,12 +143,11 @@ impl Routes {
 
     fn class_by_groups(&self, here: usize, goal: usize, leg: Leg) -> u8 {
         let group = self.graph.group.as_ref().expect("new has seen groups");
-        let through_router = self.places.via == Via::Router;
         let first = u8::from(self.decides_late);
         match leg {
             Leg::Undecided => 0,
-            Leg::Detour(place) => first + u8::from(through_router && group[here] == group[place]),
-            Leg::Direct => first + 1 + u8::from(through_router) + u8::from(group[here] == group[goal]),
+            Leg::Detour(place) => first + u8::from(self.through_router && group[here] == group[place]),
+            Leg::Direct => first + 1 + u8::from(self.through_router) + u8::from(group[here] == group[goal]),
         }
     }
 
@@ -173,44 +157,43 @@ impl Routes {
     }
 
     /// Add the ways by which a packet that is not at its goal may leave a router.
-    pub fn find(&mut self, here: usize, standing: Standing, ways: &mut Vec<Way>) {
-        let (goal, via) = (standing.goal as usize, standing.via as usize);
-        let leg = if standing.on_detour { Leg::Detour(via) } else { Leg::Direct };
-        let class = self.class_of_hop(usize::from(standing.hop) + usize::from(standing.skipped), here, goal, leg);
+    pub fn find(&mut self, here: usize, packet: &Packet, ways: &mut Vec<Way>) {
+        let (goal, node, via) = (packet.goal as usize, packet.node as usize, packet.via as usize);
+        let on_detour = packet.stage == Stage::Detour;
+        let leg = if on_detour { Leg::Detour(via) } else { Leg::Direct };
+        let class = self.class_of_hop(usize::from(packet.hop) + usize::from(packet.skipped), here, goal, leg);
         let way = Way { port: 0, first_class: class, last_class: class, escape: false };
         match self.kind {
             Kind::DimensionOrder => {
                 let upwards = |dimension: u8| via >> dimension & 1 == 1;
-                let step = self.grid().in_order(here, goal, self.tie, upwards);
+                let step = self.graph.grid().in_order(here, goal, self.tie, upwards);
                 let class = u8::from(self.scheme == Scheme::Dateline && step.behind);
                 self.add_ports_to(here, step.router, Way { first_class: class, last_class: class, ..way }, ways);
             }
             Kind::DModK => {
                 let tree = self.tree.as_ref().expect("new has made a tree");
-                let next = tree.next(here, goal, standing.node as usize).expect("a tree has a way to each node");
+                let next = tree.next(here, goal, node).expect("a tree has a way to each node");
                 self.add_ports_to(here, next, way, ways);
             }
             Kind::Adaptive if self.graph.grid.is_some() => self.find_in_grid(here, goal, way, ways),
             Kind::Table | Kind::AdaptiveTable => {
-                let listed = self.graph.hops.as_ref().expect("new has seen next hops");
-                let hops = listed.hops(here, if listed.by_node { standing.node as usize } else { goal });
+                let hops = self.graph.hops().hops(here, goal, node);
                 let drawn =
-                    if self.kind == Kind::Table && standing.via != ANY_HOP { via..via + 1 } else { 0..hops.len() };
+                    if self.kind == Kind::Table && packet.via != ANY_HOP { via..via + 1 } else { 0..hops.len() };
                 for hop in &hops[drawn] {
                     let class = if self.scheme == Scheme::Listed { hop.class as u8 } else { class };
                     self.add_ports_of(hop.link, Way { first_class: class, last_class: class, ..way }, ways);
                 }
             }
             Kind::Paths => {
-                let paths = self.graph.paths.as_ref().expect("new has seen paths");
-                let next = paths.routers(via)[usize::from(standing.hop)] as usize;
+                let next = self.graph.paths().routers(via)[usize::from(packet.hop)] as usize;
                 self.add_ports_to(here, next, way, ways);
             }
             _ => {
-                let towards = if standing.on_detour { self.places.towards(via) } else { Towards::Router(goal) };
+                let towards = if on_detour { self.detours.towards(via) } else { Towards::Router(goal) };
                 self.find_lightest(here, towards, way, ways);
                 if self.kind == Kind::Ecmp {
-                    let chosen = FlowHash::way(standing.via, here, ways.len() as u64);
+                    let chosen = FlowHash::way(packet.via, here, ways.len() as u64);
                     ways.swap(0, chosen);
                     ways.truncate(1);
                 }
@@ -222,14 +205,14 @@ impl Routes {
     fn find_in_grid(&mut self, here: usize, goal: usize, way: Way, ways: &mut Vec<Way>) {
         let mut steps = std::mem::take(&mut self.steps);
         steps.clear();
-        self.grid().add_adaptive_steps(here, goal, &mut steps);
+        self.graph.grid().add_adaptive_steps(here, goal, &mut steps);
         let escapes = self.scheme == Scheme::Escape;
         let class = if escapes { 1 } else { way.first_class };
         for &next in &steps {
             self.add_ports_to(here, next, Way { first_class: class, last_class: class, ..way }, ways);
         }
         if escapes {
-            let step = self.grid().in_order(here, goal, Tie::Positive, |_| true);
+            let step = self.graph.grid().in_order(here, goal, Tie::Positive, |_| true);
             self.add_ports_to(here, step.router, Way { first_class: 0, last_class: 0, escape: true, ..way }, ways);
         }
         self.steps = steps;
@@ -238,8 +221,9 @@ impl Routes {
     /// Add the ports with which the lightest paths begin.
     #[inline]
     pub fn find_lightest(&mut self, here: usize, towards: Towards, way: Way, ways: &mut Vec<Way>) {
-        if let (Towards::Router(goal), true) = (towards, self.computes()) {
-            return self.find_in_large_grid(here, goal, way, ways);
+        if let (Towards::Router(goal), true) = (towards, self.detours.computes()) {
+            let exits = self.graph.shortest_in_grid(here, goal);
+            return exits.for_each(|exit| self.add_ports_of(exit.link as usize, way, ways));
         }
         let row = match towards {
             Towards::Router(goal) => &self.to_router[goal],
@@ -258,31 +242,15 @@ impl Routes {
         }
     }
 
-    /// Whether next hops are computed: rows of large grids would be too large.
-    fn computes(&self) -> bool {
-        self.graph.grid.is_some()
-            && self.graph.routers() > MOST_STORED
-            && self.class_weight.iter().all(|weight| *weight == self.class_weight[0])
-    }
-
-    fn find_in_large_grid(&self, here: usize, goal: usize, way: Way, ways: &mut Vec<Way>) {
-        let (grid, left) = (self.grid(), self.grid().distance(here, goal));
-        for exit in &self.graph.exits[here] {
-            if grid.distance(exit.router as usize, goal) + 1 == left {
-                self.add_ports_of(exit.link as usize, way, ways);
-            }
-        }
-    }
-
     /// Find the next hops of all routers towards a place.
     #[inline(never)]
     fn store(&mut self, towards: Towards) {
-        let weights = self.graph.weights_to(&self.places.routers(towards), &self.class_weight);
+        let weights = self.detours.weights(&self.graph, towards);
         let mut row = vec![0; self.graph.routers()];
         let mut ports: Vec<u32> = Vec::new();
         for here in (0..row.len()).filter(|&here| weights[here] > 0) {
             ports.clear();
-            for exit in self.graph.lightest(here, &self.class_weight, |router| weights[router]) {
+            for exit in self.graph.lightest(here, &self.class_weight, &weights) {
                 let port = self.link_ports[exit.link as usize].0 - self.first_port[here];
                 ports.extend(port..port + exit.cables);
             }
@@ -305,49 +273,5 @@ impl Routes {
         self.lists.push(ports.clone());
         self.known_lists.insert(ports, list);
         list
-    }
-
-    /// Return the hops of the lightest path; of several, of the one with most.
-    pub fn hops(&mut self, from: usize, goal: usize) -> u32 {
-        if self.computes() {
-            return self.grid().distance(from, goal) as u32;
-        }
-        if self.hops_to[goal].is_none() {
-            let weights = self.graph.weights_to(&[goal], &self.class_weight);
-            let hops = self.graph.most_hops(&weights, &self.class_weight);
-            self.hops_to[goal] = Some(hops);
-        }
-        u32::from(self.hops_to[goal].as_ref().expect("it has been found")[from])
-    }
-
-    /// Return the most hops of a way from a router through a place to a goal.
-    pub fn hops_through(&mut self, here: usize, place: usize, goal: usize) -> u32 {
-        match self.places.via {
-            Via::Router => self.hops(here, place) + self.hops(place, goal),
-            Via::Group => {
-                self.find_entries(here);
-                let entries = std::mem::take(&mut self.entries[here]);
-                let longest = entries[place].iter().map(|&entry| {
-                    let entry = entry as usize;
-                    self.hops(here, entry) + self.hops(entry, goal)
-                });
-                let longest = longest.max().expect("a group has routers");
-                self.entries[here] = entries;
-                longest
-            }
-        }
-    }
-
-    /// Find the nearest routers of all groups.
-    fn find_entries(&mut self, here: usize) {
-        if !self.entries[here].is_empty() {
-            return;
-        }
-        let weights = self.graph.weights_to(&[here], &self.class_weight);
-        let nearest = |members: &Vec<usize>| {
-            let least = members.iter().map(|&router| weights[router]).min();
-            members.iter().filter(|&&router| Some(weights[router]) == least).map(|&router| router as u32).collect()
-        };
-        self.entries[here] = self.places.group_routers.iter().map(nearest).collect();
     }
 }

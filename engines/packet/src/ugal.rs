@@ -7,8 +7,8 @@
 //! ISCA 2009). Where an input has lanes, what waits there is not seen; so the first packet of a lane decides again whenever
 //! one of its ways opens, until it gets one of the kind that it prefers.
 
+use library::detours::{better_detour, Towards};
 use library::listed_routes::drawn;
-use library::places::Towards;
 use library::settings::Kind;
 
 use crate::network::{below, mix, Network, Packet, Stage};
@@ -39,14 +39,13 @@ impl Network {
             Kind::DimensionOrder => packet.via = mix(u64::from(packet.key)) as u32,
             Kind::Table => packet.via = self.draw_hop(packet, here),
             Kind::Ecmp => {
-                let hash = self.routes.graph.flow_hash.expect("the routes have seen it");
+                let hash = self.routes.graph.flow_hash();
                 let number = self.arrivals[packet.message as usize].number;
                 packet.via = hash.flow(packet.interface as usize, packet.node as usize, number);
             }
             Kind::Paths => {
-                let paths = self.routes.graph.paths.as_ref().expect("the routes have seen paths");
                 let bits = mix(u64::from(packet.key));
-                packet.via = paths.draw(here, goal, |total| below_usize(bits, total)) as u32;
+                packet.via = self.routes.graph.paths().draw(here, goal, |total| below_usize(bits, total)) as u32;
             }
             _ => {}
         }
@@ -54,29 +53,25 @@ impl Network {
 
     /// Draw a place that leads away from both ends.
     fn draw_place(&self, key: u32, index: usize, here: usize, goal: usize) -> Option<u32> {
-        let (places, kind) = (&self.routes.places, self.routes.kind);
         let mut bits = u64::from(key) << 8 | index as u64;
         let below_end = |end: usize| {
             bits = mix(bits);
             below(bits, end as u32) as usize
         };
-        let leads_away = |place| places.leads_away(kind, [here, goal], place);
-        places.draw(kind == Kind::Ugal, leads_away, below_end).map(|place| place as u32)
+        self.routes.detours.draw([here, goal], below_end).map(|place| place as u32)
     }
 
     /// Draw one of the listed hops by weight; where all weights are 0, a packet may take any.
     fn draw_hop(&self, packet: &Packet, here: usize) -> u32 {
-        let listed = self.routes.graph.hops.as_ref().expect("the routes have seen next hops");
-        let hops = listed.hops(here, if listed.by_node { packet.node as usize } else { packet.goal as usize });
+        let hops = self.routes.graph.hops().hops(here, packet.goal as usize, packet.node as usize);
         let bits = mix(u64::from(packet.key) << 8 | u64::from(packet.hop));
         drawn(hops, |total| below_usize(bits, total)).map_or(ANY_HOP, |index| index as u32)
     }
 
-    /// Note that a packet comes to another router.
     #[inline]
     pub(crate) fn enter_router(&mut self, packet: u32, here: u32, is_goal: bool) {
         let state = self.packets[packet as usize];
-        if state.stage == Stage::Detour && self.routes.places.place(here as usize) == state.via as usize {
+        if state.stage == Stage::Detour && self.routes.detours.place(here as usize) == state.via as usize {
             self.packets[packet as usize].stage = Stage::Direct;
         }
         if self.routes.kind == Kind::Table && !is_goal {
@@ -110,7 +105,6 @@ impl Network {
         first == here || self.routes.graph.is_in_first_group(first as usize, here as usize, goal as usize)
     }
 
-    /// End the choice of an undecided packet.
     fn settle(&mut self, packet: u32, stage: Stage, via: u32) {
         let state = &mut self.packets[packet as usize];
         self.free_places.push(std::mem::replace(&mut state.via, via));
@@ -120,18 +114,12 @@ impl Network {
 
     /// Return the detour that is better than the minimal ways, if any.
     fn better_detour(&mut self, minimal: &[Way], detours: &[Detour], hops: u32) -> Option<usize> {
-        let direct = f64::from(hops) * self.least_demand(minimal);
-        let mut best: Option<(f64, usize)> = None;
-        for (index, detour) in detours.iter().enumerate() {
-            let product = f64::from(detour.hops) * self.least_demand(&detour.ways);
-            if best.map_or(true, |(least, _)| product < least) {
-                best = Some((product, index));
-            }
-        }
-        best.filter(|(product, _)| direct > self.bias * product + self.threshold_bytes).map(|(_, index)| index)
+        let minimal = (hops, self.least_demand(minimal));
+        let (bias, threshold) = (self.bias, self.threshold_bytes);
+        let detours = detours.iter().map(|detour| (detour.hops, self.least_demand(&detour.ways)));
+        better_detour(minimal, detours, bias, threshold)
     }
 
-    /// Return all ways of an undecided packet.
     pub(crate) fn all_ways(&mut self, input: u32) -> Vec<Way> {
         let (minimal, detours, _) = self.alternatives(self.first_packet(input), self.router_of_queue(input));
         minimal.into_iter().chain(detours.into_iter().flat_map(|detour| detour.ways)).collect()
@@ -153,7 +141,7 @@ impl Network {
             self.settle(packet, Stage::Detour, detour.place);
         } else if !again {
             self.settle(packet, Stage::Direct, 0);
-            // It may have skipped a class, and goes on from there.
+            // Its further hops use the classes after the one that it may have skipped to.
             let state = &mut self.packets[packet as usize];
             state.skipped = class.saturating_sub(state.hop.min(self.routes.classes as u8 - 1));
         }
@@ -201,18 +189,18 @@ impl Network {
             if place == u32::MAX {
                 continue;
             }
-            let hops = self.routes.hops_through(at, place as usize, goal);
+            let hops = self.routes.hops(at, Some(place as usize), goal);
             // From a switch without nodes it may be further than between routers with nodes.
             if !self.routes.has_classes(usize::from(hop) + hops as usize) {
                 continue;
             }
             let mut ways = Vec::new();
-            let towards = self.routes.places.towards(place as usize);
+            let towards = self.routes.detours.towards(place as usize);
             let of_detour = way(hop, Leg::Detour(place as usize), &self.routes);
             self.routes.find_lightest(at, towards, of_detour, &mut ways);
             detours.push(Detour { place, hops, ways });
         }
-        let hops = self.routes.hops(at, goal);
+        let hops = self.routes.hops(at, None, goal);
         (minimal, detours, hops)
     }
 

@@ -1,132 +1,44 @@
 """Candidates for the next machine, and the Pareto-efficient ones.
 
 The traffic is that of jobs on the first nodes in the order of their numbers, with a linear mapping, which is the same
-on every candidate. The lower bound for any routing is the maximum over the links of the nodes, the cuts around each
-router, around each group and between the halves, and bytes times hops over the capacity of all cables.
+on every candidate. `PairBytes.bound_ns` has its lower bound for any routing.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from math import inf, isnan
 from typing import Any
 
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.arrays import Floats, Int16s, Integers, Ints
 from fabricstudy.core.errors import FabricstudyError, suggestion
 from fabricstudy.core.kinds import Kind
 from fabricstudy.core.model import ConfigError, Number, Whole, model_check
-from fabricstudy.core.quantities import NS_PER_S, Bandwidth
+from fabricstudy.core.quantities import Bandwidth
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.hops import hop_distances
+from fabricstudy.machine.proposals import proposals
 from fabricstudy.machine.requirements import MachineRequirements
 from fabricstudy.structure.bisection import BisectionBounds, bisection_bounds
-from fabricstudy.structure.bound import cuts_ns, hops_ns
 from fabricstudy.structure.cost import bill_of_materials
-from fabricstudy.structure.pareto import is_pareto_efficient
+from fabricstudy.structure.pareto import is_pareto_efficient, representatives
 from fabricstudy.structure.prices import Prices, Tariff
 from fabricstudy.structure.prices.besta_2014 import Besta2014
+from fabricstudy.structure.summary import hop_figures
 from fabricstudy.workload.job import Job
-from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.pattern.all_to_all import AllToAll
-from fabricstudy.workload.pattern.base import Sends
-from fabricstudy.workload.streams import Purpose, stream
 
 from .base import Analysis, Row
+from .pair_bytes import PairBytes
 
-MAX_CANDIDATES = 100_000
-MAX_CANDIDATE_MESSAGES = 50_000_000
-"""Messages of a job, in 4 GB of memory: an all-to-all of 7,000 nodes."""
-MOST_ROUTERS = 20_000
-"""Routers of a candidate; the hops between all of them need 0.8 GB of memory."""
 MAX_NODE_EXCESS = 0.05
 MOST_LISTED = 20
 """Machines of the front with a reason."""
 _COMPARED = ("nodes", "routers", "ports", "mean_hops", "bisection_upper_Bps", "price_per_node", "bound_ns")
 """Columns in which candidates of one row are equal."""
 ALL_TO_ALL_JOB = Job(share=1.0, pattern=AllToAll.model_validate({"message": "1 kB"}))
-
-
-class PairBytes:
-    """Bytes between nodes below `nodes`, the same for all candidates, from arrays [messages].
-
-    Examples
-    --------
-    >>> traffic = PairBytes(np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([1.0, 2.0, 3.0]), nodes=4)
-    >>> traffic.busiest_node_bytes, [part.tolist() for part in traffic.between(np.array([0, 0, 1, 1]))]
-    (5.0, [[0], [1], [5.0]])
-    """
-
-    def __init__(self, source: Ints, destination: Ints, size_bytes: Floats, nodes: int) -> None:
-        from scipy.sparse import coo_array, csr_array
-
-        self._of_nodes = csr_array(coo_array((size_bytes, (source, destination)), shape=(nodes, nodes)))
-        self._of_nodes.setdiag(0.0)
-        self.busiest_node_bytes = max(float(self._of_nodes.sum(axis=way).max()) for way in (0, 1))
-        self._between: dict[bytes, tuple[Ints, Ints, Floats]] = {}
-
-    def between(self, router_of_node: Integers) -> tuple[Ints, Ints, Floats]:
-        """Return the bytes between distinct routers: source, destination and bytes."""
-        from scipy.sparse import coo_array, csr_array
-
-        routers, index = np.unique(router_of_node[: self._of_nodes.shape[0]], return_inverse=True)
-        # Machines with the same number of nodes on each router share the result.
-        key = index.tobytes()
-        if key not in self._between:
-            on_router = csr_array(
-                (np.ones(len(index)), (np.arange(len(index)), index)), shape=(len(index), len(routers))
-            )
-            of_routers = coo_array(on_router.T @ (self._of_nodes @ on_router))
-            apart = (of_routers.row != of_routers.col) & (of_routers.data > 0)
-            self._between[key] = (of_routers.row[apart], of_routers.col[apart], of_routers.data[apart])
-        source, destination, size_bytes = self._between[key]
-        return routers[source].astype(np.int64), routers[destination].astype(np.int64), size_bytes
-
-
-def node_traffic(jobs: tuple[Job, ...], nodes: int, cores_per_node: int) -> PairBytes:
-    """Return the traffic of jobs on the first nodes, without background jobs.
-
-    Raises WorkloadError if a pattern cannot have so many ranks.
-    """
-    parts, first = [], 0
-    for index, job in enumerate(jobs):
-        ranks = job.rank_count(nodes, cores_per_node)
-        if not job.background and not job.pattern.silent:
-            sends = _sends(job, ranks, index)
-            size = sends.size_bytes
-            if size is None:
-                size = np.full(len(sends.source), int(getattr(job.pattern, "message_bytes", 0)))
-            source, destination = (
-                first + end.astype(np.int64) * job.node_count(nodes) // ranks
-                for end in (sends.source, sends.destination)
-            )
-            parts.append((source, destination, size.astype(np.float64)))
-        first += job.node_count(nodes)
-    none = np.empty(0, dtype=np.int64)
-    source, destination, size_bytes = zip(*[*parts, (none, none, np.empty(0))], strict=True)
-    return PairBytes(np.concatenate(source), np.concatenate(destination), np.concatenate(size_bytes), nodes)
-
-
-def _sends(job: Job, ranks: int, index: int) -> Sends:
-    try:
-        job.pattern.check_ranks(ranks)
-    except ConfigError as error:
-        raise WorkloadError(f"job {index}: {error}") from None
-    messages = job.pattern.traffic_messages(ranks)
-    if messages > MAX_CANDIDATE_MESSAGES:
-        problem = f"{messages:.3g} messages of {ranks:,} ranks, and at most {MAX_CANDIDATE_MESSAGES:.3g} are added up"
-        raise WorkloadError(f"job {index}: {problem}; take jobs with fewer partners, such as a stencil", "out-of-range")
-    return job.pattern.sends(ranks, stream(0, index, Purpose.PATTERN))
-
-
-def bound_ns(machine: Machine, traffic: PairBytes, bisection: BisectionBounds, far: Int16s) -> float:
-    """Return a lower bound of the time for the traffic, for any routing; `far` are the hops between all routers."""
-    source, destination, size_bytes = traffic.between(machine.node_router)
-    hosts_ns = traffic.busiest_node_bytes / machine.host.bandwidth_Bps * NS_PER_S
-    cables_ns = hops_ns(machine, size_bytes, far[source, destination])
-    return max(hosts_ns, cables_ns, cuts_ns(machine, source, destination, size_bytes, bisection.cut_side))
 
 
 class Candidates(Analysis, kind="candidates"):
@@ -148,7 +60,7 @@ class Candidates(Analysis, kind="candidates"):
       1), and less of one of them; else 0
     * `front_by`: the price lists by which it is on the front: `prices`, and those that need no file
     * `reason`: what at most 20 machines of the front have over the next cheaper one of them, empty for others; any
-      other one on the front is about as good as one of the 20 (see `listed`)
+      other one on the front is about as good as one of the 20 (see `representatives`)
     * `undecided`: 1 if not on the front, and no other one on it has at most its price, bound and `taper_lower`, and
       less of one of them: the bisection decides; else 0
     """
@@ -228,35 +140,16 @@ class Candidates(Analysis, kind="candidates"):
         return 17.0 * self.largest / 800 * (len(self.families) / 11 if self.families else 1.0)
 
     def written(self) -> Iterator[tuple[str, dict[str, Any], Topology]]:
-        """Yield the label of each candidate, its keys in a study, and the machine.
-
-        Raises FabricstudyError if there are none, or more than `MAX_CANDIDATES`.
-        """
+        """Yield the label of each candidate, its keys in a study, and the machine, as `proposals`."""
         most_routers = int(self.ports_per_node * self.largest / self.radix)
         wanted = MachineRequirements(self.nodes, self.largest, self.radix, most_routers)
-        count = 0
-        for name, kind in Topology.FAMILY.members.items():
-            if self.families and name not in self.families:
-                continue
-            assert issubclass(kind, Topology)
-            for keys in kind.configurations(wanted):
-                cores = {"cores_per_node": self.cores_per_node} if self.cores_per_node > 1 else {}
-                written = {"kind": name, **keys, "bandwidth": f"{self.bandwidth_Bps / 1e9:g} GB/s", **cores}
-                machine = kind.model_validate(written)
-                if machine.routers > most_routers:
-                    continue
-                if machine.routers > MOST_ROUTERS:
-                    problem = f"{label_of(name, keys)} has {machine.routers:,} routers, more than {MOST_ROUTERS:,}"
-                    remedy = "raise radix, or lower nodes or ports_per_node"
-                    raise FabricstudyError(f"{problem}; {remedy}", "out-of-range")
-                count += 1
-                if count > MAX_CANDIDATES:
-                    problem = f"more than {MAX_CANDIDATES:,} machines fit"
-                    raise FabricstudyError(f"{problem}; lower max_nodes or ports_per_node, or name fewer families")
-                yield complete_graph(machine) or label_of(name, keys), written, machine
-        if not count and not self.given_machines:
+        cores = {"cores_per_node": self.cores_per_node} if self.cores_per_node > 1 else {}
+        found = proposals(wanted, {"bandwidth": f"{self.bandwidth_Bps / 1e9:g} GB/s", **cores}, self.families)
+        first = next(found, None)
+        if first is None and not self.given_machines:
             problem = f"no machine of {self.nodes} to {self.largest} nodes fits on routers of {self.radix} ports"
             raise FabricstudyError(f"{problem}; raise max_nodes, radix or ports_per_node")
+        return chain([first] if first else [], found)
 
     def kinds_used(self) -> Iterable[type[Kind]]:
         return [*Topology.FAMILY.members.values(), *map(type, self.prices.others().values())]
@@ -273,7 +166,8 @@ class Candidates(Analysis, kind="candidates"):
         `every_bound`, they are 0 where a row is off the front at any of them. Raises FabricstudyError if there is no
         candidate.
         """
-        traffic, by_numbers = node_traffic(self.jobs, self.nodes, self.cores_per_node), dict[tuple[float, ...], Row]()
+        traffic = PairBytes.of_jobs(self.jobs, self.nodes, self.cores_per_node)
+        by_numbers = dict[tuple[float, ...], Row]()
         tariffs = {name: prices.tariff() for name, prices in self.price_lists.items()}
         candidates: list[_Candidate] = []
         for count, (label, written, config) in enumerate(self.written()):
@@ -324,8 +218,8 @@ class Candidates(Analysis, kind="candidates"):
     ) -> "_Candidate":
         machine = config.build()
         bisection = bisection_bounds(machine, quickly=True, proven=proven)
-        far, ends = hop_distances(machine).matrix(), np.flatnonzero(machine.nodes_of_router)
-        between, radix = far[np.ix_(ends, ends)], max(self.radix, machine.radix)
+        diameter, mean_hops = hop_figures(machine)
+        radix = max(self.radix, machine.radix)
         totals = {
             name: bill_of_materials(machine, tariff, radix=radix, routers_per_rack=self.routers_per_rack)[-1]
             for name, tariff in tariffs.items()
@@ -334,10 +228,9 @@ class Candidates(Analysis, kind="candidates"):
         prices = {name: total.price / machine.nodes for name, total in totals.items()}
         row = {
             "machine": label, "family": machine.kind, "equal": "", "front_by": "", "reason": "", "nodes": machine.nodes,
-            "routers": machine.routers, "ports": machine.radix, "diameter": int(between.max()),
-            "mean_hops": float(between.sum(dtype=np.int64) / max(1, between.size - len(ends))),
+            "routers": machine.routers, "ports": machine.radix, "diameter": diameter, "mean_hops": mean_hops,
             "price_per_node": prices[self.prices.kind], "power_per_node_W": None if isnan(power_W) else power_W,
-            "bound_ns": bound_ns(machine, traffic, bisection, far), "given": 0, "front": 0, "undecided": 0,
+            "bound_ns": traffic.bound_ns(machine, bisection.cut_side), "given": 0, "front": 0, "undecided": 0,
         }  # fmt: skip
         one = _Candidate(row, written, config, prices, bisection.exact)
         one.set_bisection(machine, bisection)
@@ -362,7 +255,7 @@ class Candidates(Analysis, kind="candidates"):
     def _give_reasons(self, front: list["_Candidate"]) -> None:
         """Set the reason of the listed machines of the front, which are sorted by price."""
         costs = np.array([one.costs(self.prices.kind, True) for one in front]).reshape(-1, 3)
-        chosen = listed(costs, MOST_LISTED)
+        chosen = representatives(costs, MOST_LISTED)
         least = costs.min(axis=0, initial=inf)
         for before, number in zip([None, *chosen], chosen, strict=False):
             price, *others = costs[number]
@@ -418,89 +311,10 @@ class _Candidate:
         """Set the bounds of the bisection of `fabricstudy machine` without an exhaustive search, and of the time."""
         machine = self.config.build()
         bisection = bisection_bounds(machine, exhaustive=False)
-        through_ns = cuts_ns(machine, *traffic.between(machine.node_router), bisection.cut_side)
-        self.row["bound_ns"] = max(self.row["bound_ns"], through_ns)
+        self.row["bound_ns"] = max(self.row["bound_ns"], traffic.bound_ns(machine, bisection.cut_side))
         self.set_bisection(machine, bisection)
         self.close = True
 
 
 _COSTS = ("price", "bound", "taper")
 """Names of what `_Candidate.costs` returns."""
-
-
-def listed(costs: Floats, most: int) -> list[int]:
-    """Return at most so many rows of a front, sorted by number: those that are best in a column, and representatives.
-
-    The regret of a row is by how much, as a ratio, it is better than each row chosen so far in some column; the row of
-    the largest regret is chosen next, until none has any.
-
-    Examples
-    --------
-    >>> listed(np.array([[1.0, 9.0, 9.0], [1.01, 8.99, 9.0], [3.0, 3.0, 9.0], [9.0, 1.0, 1.0]]), 3)
-    [0, 2, 3]
-    """
-    if not len(costs):
-        return []
-    logs = np.log(costs)
-    chosen = list(dict.fromkeys(np.argmin(logs, axis=0).tolist()))
-    regret = np.full(len(logs), inf)
-    for number in chosen:
-        regret = np.minimum(regret, (logs[number] - logs).max(axis=1))
-    while len(chosen) < most and regret.max() > 0:
-        chosen.append(int(np.argmax(regret)))
-        regret = np.minimum(regret, (logs[chosen[-1]] - logs).max(axis=1))
-    return sorted(chosen)
-
-
-def complete_graph(config: Topology) -> str | None:
-    """Return the label of a machine whose routers are all joined by equally many cables, else None.
-
-    Examples
-    --------
-    >>> from fabricstudy.machine.grids import HyperXConfig
-    >>> written = {"shape": [5], "nodes_per_router": 2, "links_per_pair": 3, "bandwidth": "1 GB/s"}
-    >>> complete_graph(HyperXConfig.model_validate(written))
-    'complete graph 5, n/r 2, l/p 3'
-    """
-    pairs = config.routers * (config.routers - 1) // 2
-    if config.routers < 2 or config.cables < pairs or config.cables % pairs:
-        return None
-    machine = config.build()
-    if len(machine.cable_count) != pairs or np.ptp(machine.cable_count) or np.ptp(machine.nodes_of_router):
-        return None
-    parallel = int(machine.cable_count[0])
-    words = [
-        f"complete graph {machine.routers}, n/r {machine.nodes_of_router[0]}",
-        *[f"l/p {parallel}"] * (parallel > 1),
-    ]
-    return ", ".join(words)
-
-
-def label_of(kind: str, written: dict[str, Any]) -> str:
-    """Return a machine in a few words, without values that are the default; keys as in `abbreviation`.
-
-    Examples
-    --------
-    >>> label_of("torus", {"shape": [4, 4, 8], "nodes_per_router": 16, "pair_cables": 1})
-    'torus 4x4x8, n/r 16'
-    """
-    fields = Topology.FAMILY.members[kind].model_fields
-    defaults = {field.alias or name: field.default for name, field in fields.items()}
-    words = []
-    for key, value in written.items():
-        if key not in defaults or defaults[key] != value:
-            text = "x".join(map(str, value)) if isinstance(value, list) else value
-            words.append(text if key == "shape" else f"{abbreviation(key)} {text}")
-    return f"{kind} {', '.join(words)}"
-
-
-def abbreviation(key: str) -> str:
-    """Return the initials of a key of the form x_per_y, and others as they are.
-
-    Examples
-    --------
-    >>> [abbreviation(key) for key in ("nodes_per_router", "links_per_group_pair", "groups")]
-    ['n/r', 'l/gp', 'groups']
-    """
-    parts = ("".join(word[0] for word in part.split("_")) for part in key.split("_per_"))
-    return "/".join(parts) if "_per_" in key else key

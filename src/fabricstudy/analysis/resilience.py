@@ -9,13 +9,12 @@ from pydantic import Field
 from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.model import ConfigError, Number, Whole, model_check
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.distances import adjacency
 from fabricstudy.machine.faults import Faults, fault_order, number_of, with_faults
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.search import bfs_levels
 from fabricstudy.routing.minimal import MinimalRoutes
 from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.structure.saturation import offered_rates
+from fabricstudy.structure.summary import hop_figures
 from fabricstudy.workload.traffic.adversarial import GroupShift, Tornado
 from fabricstudy.workload.traffic.base import Destinations, Traffic
 from fabricstudy.workload.traffic.permutations import Shift
@@ -141,7 +140,7 @@ def figures_of(
     machine: Machine, adversary: Destinations | None, bounds: bool = True, quickly: bool = True
 ) -> dict[str, float]:
     """Return the metrics of a connected machine."""
-    diameter, mean_hops = hops_from(machine, sources_of(machine))
+    diameter, mean_hops = hop_figures(machine, sources_of(machine))
     facts = {"diameter": float(diameter), "mean_hops": mean_hops}
     if not bounds:
         return facts
@@ -167,20 +166,6 @@ def sources_of(machine: Machine) -> Ints:
     """Return the routers from which hops are counted: all with nodes, or a sample of them."""
     ends = np.flatnonzero(machine.nodes_of_router)
     return ends if machine.routers <= MAX_EXACT else np.random.default_rng(0).permutation(ends)[:SAMPLED_ROUTERS]
-
-
-def hops_from(machine: Machine, sources: Ints) -> tuple[int, float]:
-    """Return the most and the mean hops from some routers to all others with nodes, of a connected machine."""
-    links = adjacency(machine)
-    reached = np.zeros((machine.routers, -(-len(sources) // 64) * 64), dtype=np.bool_)
-    reached[sources, np.arange(len(sources))] = True
-    ends = np.flatnonzero(machine.nodes_of_router)
-    left = []
-    for level in bfs_levels(np.packbits(reached, axis=1).view(np.uint64), links.first, links.head):
-        left.append(len(ends) * len(sources) - int(np.bitwise_count(level[ends]).sum()))
-        if not left[-1]:
-            break
-    return len(left) - 1, sum(left) / max(1, len(sources) * (len(ends) - 1))
 
 
 def disconnected_at(machine: Machine, order: Ints) -> int:

@@ -10,13 +10,14 @@ from typing import Any
 
 import yaml
 
-from fabricstudy.analysis.candidates import Candidates, abbreviation
+from fabricstudy.analysis.candidates import Candidates
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.files import atomic_text
 from fabricstudy.core.model import Model
 from fabricstudy.core.phrasing import quoted
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.fabric import is_fabric_file
+from fabricstudy.machine.proposals import abbreviation
 from fabricstudy.structure.prices import Prices
 from fabricstudy.study.file import load_study, parse_yaml, validated
 from fabricstudy.workflow.pipeline import find_study
@@ -74,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @with_extensions
-def list_candidates(args: argparse.Namespace) -> dict[str, Any]:
+def run(args: argparse.Namespace) -> dict[str, Any]:
     """List the machines of about so many nodes on the Pareto front of price, bound and taper."""
     if args.write and args.write.exists():
         raise FabricstudyError(f"{args.write}: the file exists; move it, or use another name")
@@ -267,7 +268,7 @@ def _study(
     }  # fmt: skip
 
 
-def show_candidates(result: dict[str, Any]) -> None:
+def show(result: dict[str, Any]) -> None:
     given = result["given"]
     numbers = ["nodes", "routers", "diameter", "mean hops", "bisection (TB/s)", "taper", "price/node", "W/node",
                "bound (us)"]  # fmt: skip

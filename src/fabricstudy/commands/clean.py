@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--delete", action="store_true", help="remove them (default: only list their number and size)")
 
 
-def clean_store(args: argparse.Namespace) -> dict[str, Any]:
+def run(args: argparse.Namespace) -> dict[str, Any]:
     """Count the stored points and structures that no study in the folder of results needs, or remove them."""
     results = results_folder(args)
     if not results.exists():
@@ -75,7 +75,7 @@ def _size_bytes(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
-def show_unneeded(found: dict[str, Any]) -> None:
+def show(found: dict[str, Any]) -> None:
     print(f"studies: {', '.join(found['studies']) or 'none'}")
     for problem in found["unproven"]:
         print(f"{problem}; {_REMEDY}")

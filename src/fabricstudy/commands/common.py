@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial, wraps
 from pathlib import Path
@@ -24,6 +24,8 @@ from fabricstudy.workflow.pipeline import BATCH_CPU_S, Pipeline, bundled_studies
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+MACHINE_HELP = "published machine, study, YAML file, fabric file, or mapping like '{kind: torus, ...}'"
 
 # Functions import rich themselves: most commands show no table.
 LINE_EACH_S = 10.0
@@ -115,6 +117,26 @@ def check_output_path(written: Path | None, *read: Path | str | None) -> None:
     for path in read:
         if path is not None and written.exists() and Path(path).exists() and written.samefile(path):
             raise FabricstudyError(f"{written}: is also read; name another file to write to", "invalid-value")
+
+
+def add_new_file(parser: argparse.ArgumentParser, words: str) -> None:
+    parser.add_argument("--out", type=Path, required=True, help=words)
+    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
+
+
+def check_new_file(args: argparse.Namespace, suffixes: Iterable[str], read: Sequence[Path] = ()) -> None:
+    """Refuse to write to the argument --out if its format is unknown, or it exists and --force is not given."""
+    check_format(args.out, suffixes)
+    check_output_path(args.out, *read)
+    if args.out.exists() and not args.force:
+        problem = f"{args.out}: the file exists; add --force to overwrite it, or use another name"
+        raise FabricstudyError(problem, "invalid-value")
+
+
+def check_format(file: Path | None, suffixes: Iterable[str]) -> None:
+    """Refuse to write a file of another suffix; None is not written."""
+    if file is not None and file.suffix not in suffixes:
+        raise FabricstudyError(f"{file}: no such format; write one of {', '.join(suffixes)}", "unsupported-format")
 
 
 def table_console(columns: int) -> Console:

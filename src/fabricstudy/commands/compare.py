@@ -26,7 +26,7 @@ def _tolerance(text: str) -> float:
     return number
 
 
-def compare_runs(args: argparse.Namespace) -> dict[str, Any]:
+def run(args: argparse.Namespace) -> dict[str, Any]:
     """Compare the tables of two runs of a study value by value; the exit code says whether they agree."""
     from fabricstudy.artifact.compare import compare
     from fabricstudy.table.files import write_csv
@@ -41,7 +41,7 @@ def compare_runs(args: argparse.Namespace) -> dict[str, Any]:
     return comparison.to_json()
 
 
-def show_comparison(comparison: dict[str, Any]) -> None:
+def show(comparison: dict[str, Any]) -> None:
     from fabricstudy.artifact.compare import print_comparison
 
     print_comparison(comparison, table_console(140))

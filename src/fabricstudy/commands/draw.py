@@ -18,8 +18,10 @@ from fabricstudy.workflow.pipeline import find_study
 from fabricstudy.workload.placing import job_of_node
 
 from .common import (
+    MACHINE_HELP,
     add_extensions,
     add_results,
+    check_format,
     check_output_path,
     load_named_machine,
     machine_files,
@@ -32,16 +34,15 @@ from .common import (
 DATES: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
 """Metadata without dates, so that equal machines have equal files."""
 
-SUFFIXES = tuple(DATES)
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "Groups are drawn on a circle, grids as slices, trees by level. In large machines with groups, all cables "
         "between two groups are one line, whose width shows their number."
     )
-    source = "published machine, like mira; YAML file; study; or mapping, like '{kind: torus, ...}'"
-    parser.add_argument("machine", metavar="MACHINE", nargs="?", help=f"{source}; default with --load: the point's")
+    parser.add_argument(
+        "machine", metavar="MACHINE", nargs="?", help=f"{MACHINE_HELP}; default with --load: the point's"
+    )
     words = "colour nodes by job, and links by load, of a stored point"
     parser.add_argument("--load", nargs=2, metavar=("STUDY", "POINT"), help=words)
     parser.add_argument("--by", choices=("bytes", "stall"), default="bytes", help="link load (default: %(default)s)")
@@ -52,10 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @with_extensions
-def draw_machine(args: argparse.Namespace) -> dict[str, Any]:
+def run(args: argparse.Namespace) -> dict[str, Any]:
     """Draw a machine into a file, with the jobs and the link loads of a stored point if asked."""
-    if args.out.suffix not in SUFFIXES:
-        raise FabricstudyError(f"{args.out}: unknown format; use one of {', '.join(SUFFIXES)}", "invalid-value")
+    check_format(args.out, DATES)
     read = study_files(find_study(args.load[0])) if args.load else []
     check_output_path(args.out, *read, *machine_files(args.machine))
     with progress_spinner("drawing"), mpl.rc_context(STYLE):
@@ -96,5 +96,5 @@ def _of_point(args: argparse.Namespace) -> Scene:
     return Scene(machine, names, job_of_node(planned.point, machine), load)
 
 
-def show_drawing(result: dict[str, Any]) -> None:
+def show(result: dict[str, Any]) -> None:
     print(f"written: {result['written']}: {result['shows']}")

@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @with_extensions
-def list_engines(args: argparse.Namespace) -> list[dict[str, Any]]:
+def run(args: argparse.Namespace) -> list[dict[str, Any]]:
     """List the simulators: found or not, version, and reason; or check one that an extension defines."""
     if args.check is not None:
         return _check(args.check)
@@ -46,7 +46,7 @@ def _check(written: str) -> list[dict[str, Any]]:
         return [check._asdict() for check in check_engine(settings)]
 
 
-def show_engines(rows: list[dict[str, Any]]) -> None:
+def show(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         if "verdict" in row:
             print(f"{row['verdict']:14} {row['name']}: {row['measured']} (expected: {row['expected']})")

@@ -1,4 +1,4 @@
-"""``fabricstudy export``: a machine or a table of results in a format of other programs."""
+"""``fabricstudy machine export``: a machine in a format of other programs."""
 
 import argparse
 import csv
@@ -8,73 +8,27 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.files import atomic_text
 from fabricstudy.machine.fabric.base import HOST
 from fabricstudy.machine.graph import LinkClass, Machine
 from fabricstudy.machine.named import NamedMachine
 
-from .common import add_results, check_output_path, load_named_machine, load_pipeline, machine_files, results_folder
+from .common import MACHINE_HELP, add_new_file, check_new_file, load_named_machine, machine_files
 
 Edge = tuple[str, str, str, int, float, float]
 _COLUMNS = {"class": "string", "count": "int", "bandwidth_Bps": "double", "latency_ns": "double"}
 """Attributes of an edge with their types in GraphML."""
-_MACHINES, _TABLES = (".csv", ".graphml", ".json"), (".csv", ".tex")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    source = "published machine, like mira; YAML file; study; or mapping, like '{kind: torus, ...}'"
-    parser.add_argument("source", metavar="SOURCE", help=f"{source}; with --table a study that has run")
-    parser.add_argument("--table", metavar="NAME", help="table of the results of the study, such as jobs")
-    words = "machine: edge list (.csv), GraphML (.graphml) or node-link JSON (.json); table: .csv or LaTeX (.tex)"
-    parser.add_argument("--out", type=Path, required=True, help=words)
-    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
-    parser.add_argument("--columns", nargs="+", metavar="COLUMN", help="columns of the table (default: all)")
-    add_results(parser)
+    parser.add_argument("source", metavar="MACHINE", help=MACHINE_HELP)
+    add_new_file(parser, "file to write: edge list (.csv), GraphML (.graphml) or node-link JSON (.json)")
 
 
-def export_file(args: argparse.Namespace) -> dict[str, Any]:
-    """Write a machine as a graph, or a table of results as CSV or LaTeX."""
-    out: Path = args.out
-    suffixes = _TABLES if args.table else _MACHINES
-    if out.suffix not in suffixes:
-        raise FabricstudyError(f"{out}: no such format; write one of {', '.join(suffixes)}", "unsupported-format")
-    if args.columns and not args.table:
-        raise FabricstudyError("--columns without --table; name the table", "usage")
-    check_output_path(out, *machine_files(None if args.table else args.source))
-    if out.exists() and not args.force:
-        problem = f"{out}: the file exists; add --force to overwrite it, or use another name"
-        raise FabricstudyError(problem, "invalid-value")
-    rows = _write_table(args, out) if args.table else _write_machine(load_named_machine(args.source).build(), out)
-    return {"file": str(out), "rows": rows}
-
-
-def _write_table(args: argparse.Namespace, out: Path) -> int:
-    from fabricstudy.table.files import check_identity, read_table
-
-    pipeline = load_pipeline(args.source)
-    folder = results_folder(args) / pipeline.name / "tables"
-    if not (folder / f"{args.table}.parquet").is_file():
-        known = ", ".join(sorted(path.stem for path in folder.glob("*.parquet"))) or "none, the study has not run"
-        raise FabricstudyError(f"{args.table}: no such table in {folder}; known: {known}", "unknown-name")
-    check_identity(folder, pipeline.name, pipeline.identity)
-    frame = read_table(folder / f"{args.table}.parquet")
-    missing = [name for name in args.columns or () if name not in frame]
-    if missing:
-        problem = f"{missing[0]}: no such column of {args.table}; known: {', '.join(map(str, frame))}"
-        raise FabricstudyError(problem, "unknown-name")
-    frame = frame[args.columns] if args.columns else frame
-    with atomic_text(out) as file:
-        file.write(frame.to_csv(index=False) if out.suffix == ".csv" else _latex(frame))
-    return len(frame)
-
-
-def _latex(frame: Any) -> str:
-    """Return a table as LaTeX, with as many digits of a number as in the report."""
-    from fabricstudy.report.text import number
-
-    fractions = frame.select_dtypes("floating").columns
-    return str(frame.assign(**{name: frame[name].map(number) for name in fractions}).to_latex(index=False, escape=True))
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    """Write a machine as a graph: its routers, nodes and cables."""
+    check_new_file(args, (".csv", ".graphml", ".json"), machine_files(args.source))
+    return {"file": str(args.out), "rows": _write(load_named_machine(args.source).build(), args.out)}
 
 
 def _edges(machine: Machine) -> Iterator[Edge]:
@@ -94,7 +48,7 @@ def _edges(machine: Machine) -> Iterator[Edge]:
         yield (node, routers[router], *of_link(HOST, machine.host, 1))
 
 
-def _write_machine(machine: Machine, out: Path) -> int:
+def _write(machine: Machine, out: Path) -> int:
     edges = list(_edges(machine))
     roles = {end: "router" for edge in edges if edge[2] != HOST for end in edge[:2]}
     roles |= {edge[0]: "node" for edge in edges if edge[2] == HOST}
@@ -126,5 +80,5 @@ def _graphml(roles: dict[str, str], edges: list[Edge]) -> str:
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True)
 
 
-def show_file(written: dict[str, Any]) -> None:
+def show(written: dict[str, Any]) -> None:
     print(f"wrote {written['file']}, {written['rows']:,} rows")

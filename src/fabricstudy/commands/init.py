@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--template", metavar="NAME", help=words)
 
 
-def write_study(args: argparse.Namespace) -> dict[str, str]:
+def run(args: argparse.Namespace) -> dict[str, str]:
     """Write a study from a template, to be changed."""
     file: Path = args.file
     name = file.stem
@@ -45,7 +45,7 @@ def _ask() -> str:
     return TEMPLATES[int(answer) - 1] if answer in map(str, range(1, len(TEMPLATES) + 1)) else answer
 
 
-def show_written(written: dict[str, str]) -> None:
+def show(written: dict[str, str]) -> None:
     print(f"wrote {written['file']} from {written['template']}; change it, then:")
-    for command in ("validate", "plan", "run"):
+    for command in ("plan", "run"):
         print(f"  fabricstudy {command} {written['file']}")

@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder to write, empty or missing")
 
 
-def write_point_inputs(args: argparse.Namespace) -> dict[str, Any]:
+def run(args: argparse.Namespace) -> dict[str, Any]:
     """Write the input files of a point, and the command that runs it."""
     planned = planned_point(args.study, args.point_id)
     if args.out.exists() and (not args.out.is_dir() or any(args.out.iterdir())):
@@ -33,7 +33,7 @@ def write_point_inputs(args: argparse.Namespace) -> dict[str, Any]:
     return {"folder": str(args.out), "command": command and shlex.join(command), "files": files}
 
 
-def show_point_inputs(written: dict[str, Any]) -> None:
+def show(written: dict[str, Any]) -> None:
     print(f"folder   {written['folder']}")
     print(f"command  {written['command'] or 'none: no program is run'}")
     for name in written["files"]:

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_extensions(parser)
 
 
-def list_kinds(args: argparse.Namespace) -> list[dict[str, Any]]:
+def run(args: argparse.Namespace) -> list[dict[str, Any]]:
     """List the kinds of a study by family, of one family, or those about some words, or print the keys of one kind."""
     with extension_scope(load_extensions(args.extensions, Path(), anywhere=True)):
         members = [
@@ -66,7 +66,7 @@ def _facts(family: str, path: str, kind: type[Kind]) -> dict[str, Any]:
     return {"family": family, "path": path, "kind": kind_of(kind), "about": about, "module": module}
 
 
-def show_kinds(members: list[dict[str, Any]]) -> None:
+def show(members: list[dict[str, Any]]) -> None:
     if "reference" in members[0]:
         for kind in members:
             print(f"{kind['path']}: a class of {kind['module']}, from which an extension may derive")

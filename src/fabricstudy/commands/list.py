@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="?", choices=choices, metavar="WHAT", help=words)
 
 
-def list_bundled(args: argparse.Namespace) -> list[dict[str, str]]:
+def run(args: argparse.Namespace) -> list[dict[str, str]]:
     """List the bundled studies, the templates of init, published machines, and buffers of switches."""
     titles = {name: title(name) for name in bundled_studies()}
     rows = [
@@ -39,7 +39,7 @@ def title(name: str) -> str:
     return found[1].strip("\"'") if found else ""
 
 
-def show_bundled(rows: list[dict[str, str]]) -> None:
+def show(rows: list[dict[str, str]]) -> None:
     console = table_console(160)
     for what, group in groupby(rows, lambda row: row["what"]):
         table = text_table(what, "about", left=2)

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="all distinct machines of a study, not only its base")
 
 
-def describe_machines(args: argparse.Namespace) -> Any:
+def run(args: argparse.Namespace) -> Any:
     """Describe a machine: slow cables, nodes, routers, cables, radix, diameter, mean hops, bisection, link classes."""
     if args.source is None and args.all:
         raise FabricstudyError("--all without a study; name one", "usage")
@@ -62,8 +62,8 @@ def _figures(config: Topology) -> dict[str, Any]:
     return {"machine_id": machine_id(config), **facts, "slow_cables": slow_cables(machine)}
 
 
-def show_machines(figures: Any) -> None:
-    """Print the result of `describe_machines`: a list of names, or slow cables, then machines, then link classes."""
+def show(figures: Any) -> None:
+    """Print the result of `run`: a list of names, or slow cables, then machines, then link classes."""
     console = table_console(160)
     if "published" in figures:
         listed = text_table("name", "kind", "nodes", left=2)

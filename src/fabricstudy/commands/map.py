@@ -98,7 +98,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @with_extensions
-def map_job(args: argparse.Namespace) -> dict[str, Any]:
+def run(args: argparse.Namespace) -> dict[str, Any]:
     """Map the ranks of a job, print metrics of the mapping, and write rank files for launchers."""
     config = load_named_machine(args.machine)
     _check_out(args)
@@ -355,7 +355,7 @@ def cray_mpich(core: Ints, nodes: Integers) -> str:
     return "".join(",".join(map(str, row)) + "\n" for row in ranks_of_node[np.argsort(nodes)])
 
 
-def show_mapping(result: dict[str, Any]) -> None:
+def show(result: dict[str, Any]) -> None:
     graph = result["graph"]
     dropped = f", {graph['loops']} loops excluded" if graph["loops"] else ""
     print(f"graph   {graph['vertices']} vertices, {graph['edges']} edges{dropped}")

@@ -17,7 +17,7 @@ from fabricstudy.structure.partitions import Geometry, geometries_by_size, parti
 from fabricstudy.structure.production import PRODUCTION
 from fabricstudy.study.file import MAX_STUDY_BYTES, parse_yaml, validate_machine
 
-from .common import load_named_machine, table_console
+from .common import MACHINE_HELP, load_named_machine, table_console
 
 KINDS = ("torus", "mesh", "hyperx", "express-mesh", "bluegene-q", "bluegene-p")
 UNITS = (
@@ -31,8 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"{UNITS} Sizes are building blocks: midplanes of a Blue Gene, otherwise routers. Partitions of a Blue Gene"
         " have the rings of the machine; those of other tori have a ring only in a dimension that they span."
     )
-    source = "published machine, like mira; YAML file of a machine; study; or mapping, like '{kind: torus, ...}'"
-    parser.add_argument("source", nargs="?", metavar="MACHINE", help=source)
+    parser.add_argument("source", nargs="?", metavar="MACHINE", help=MACHINE_HELP)
     parser.add_argument("--shape", help="in place of MACHINE: lengths, like 12x10x10 (of a Blue Gene in midplanes)")
     parser.add_argument("--kind", choices=KINDS, help="kind of machine with --shape (default: torus)")
     parser.add_argument("--gap", type=int, help="gap of an express-mesh")
@@ -41,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def list_partitions(args: argparse.Namespace) -> list[dict[str, Any]]:
+def run(args: argparse.Namespace) -> list[dict[str, Any]]:
     """List for each size of partition the production, best and worst geometry and their bisections."""
     machine = _machine(args)
     space = partition_space(machine)
@@ -113,7 +112,7 @@ def _entry(path: Path, entry: Any) -> Sequence[int]:
     raise FabricstudyError(f"{path}: {entry!r} is not a geometry; write it like 4x2x1x1 or [4, 2, 1, 1]")
 
 
-def show_partitions(rows: list[dict[str, Any]]) -> None:
+def show(rows: list[dict[str, Any]]) -> None:
     midplanes, listed = rows[0]["midplanes"] is not None, any(row["production"] for row in rows)
     names = ("production", "best", "worst") if listed else ("best", "worst")
     table = Table(box=None)

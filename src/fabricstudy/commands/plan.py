@@ -13,7 +13,7 @@ from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.phrasing import count_noun, cpu_time, duration
 from fabricstudy.core.store import Store, point_store
 from fabricstudy.engine.buffers import least_buffer_limit, may_be_short
-from fabricstudy.engine.contract import Unsupported
+from fabricstudy.engine.failures import Unsupported
 from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.engine.registry import engine_of, missing_engines
 from fabricstudy.engine.validity import is_valid, is_valid_with_same_input
@@ -41,7 +41,7 @@ def _seconds(text: str) -> float:
         raise argparse.ArgumentTypeError(f"{text}: not a number of seconds above 0") from None
 
 
-def summarise_plan(args: argparse.Namespace) -> dict[str, Any]:
+def run(args: argparse.Namespace) -> dict[str, Any]:
     """Count a study's points, cached points and batches, and predict their CPU time."""
     results = results_folder(args)
     pipeline = load_pipeline(args.study, args.batch_cpu_s)
@@ -50,6 +50,7 @@ def summarise_plan(args: argparse.Namespace) -> dict[str, Any]:
     others = [key for key, planned in points.items() if not is_valid(records[key], planned.point)]
     new = [points[key] for key in others if not is_valid_with_same_input(records[key], points[key].point)]
     unchecked = len(others) - len(new)
+    second = [planned for planned in new if planned.point_id in pipeline.plan.second_stage]
     limits, stages_s = pipeline.plan.study.limits, stage_cpu_s(pipeline)
     factors = _learned_factors(points, point_store(results))
     unknown = Counter(planned.point.engine.kind for planned in new if planned.point.engine.kind not in factors)
@@ -70,6 +71,10 @@ def summarise_plan(args: argparse.Namespace) -> dict[str, Any]:
         "runs_cpu_s": round(sum(chunk.cpu_s for chunk in pipeline.run_chunks.values()), 1),
         "stages_cpu_s": {rule: round(seconds, 1) for rule, seconds in stages_s.items()},
         "cpu_s": round(sum(cpu_s for cpu_s, *_ in forecasts), 3),
+        "second_stage": len(second),
+        "second_stage_cpu_s": round(
+            sum(factors.get(planned.point.engine.kind, 0.0) * _cost(planned) for planned in second), 3
+        ),
         "cores": max((processes for *_, processes in forecasts), default=1),
         "longest_s": round(max(elapsed_s, default=0.0), 3),
         "over_time": sum(seconds > limits.time_s for seconds in elapsed_s),
@@ -180,7 +185,7 @@ def _memory_bytes(planned: PlannedPoint) -> float:
     return engine_of(planned.point.engine).predict_memory_bytes(planned.point) or 0.0
 
 
-def show_plan(summary: dict[str, Any]) -> None:
+def show(summary: dict[str, Any]) -> None:
     print(f"study     {summary['study']}")
     rows = summary.get("list", [])
     for row in [rows[0].keys(), *(row.values() for row in rows)] if rows else []:
@@ -198,6 +203,10 @@ def show_plan(summary: dict[str, Any]) -> None:
         print(f"unchecked {summary['unchecked']} (code changed: simulated again if the simulator's input changed)")
     print(f"batches   {summary['batches']}")
     print(f"predicted {cpu_time(summary['cpu_s'])} of the simulators for the new points")
+    if summary["second_stage"]:
+        least_s = summary["cpu_s"] - summary["second_stage_cpu_s"]
+        points_of_seeds = count_noun(summary["second_stage"], "point")
+        print(f"          at most; at least {cpu_time(least_s)}: results decide on the seeds of {points_of_seeds}")
     for engine, count in summary["unknown"].items():
         print(f"          and that of {count_noun(count, 'point')} on {engine}, not known yet: none is finished")
     others = {rule: seconds for rule, seconds in summary["stages_cpu_s"].items() if rule != "simulate"}

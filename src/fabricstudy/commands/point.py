@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--folder", type=Path, help="folder of the simulation (default: the id of the point)")
 
 
-def point_details(args: argparse.Namespace) -> dict[str, Any]:
+def run(args: argparse.Namespace) -> dict[str, Any]:
     """Show one point and its record, or simulate it in the foreground."""
     # Load the study first: its extensions may have further kinds.
     limits = load_pipeline(args.study).plan.study.limits if args.study else Limits()
@@ -59,7 +59,7 @@ def _find_point(point_id: str, study: str | None, results: Path) -> tuple[Planne
     raise FabricstudyError(f"{point_id}: {where}", "unknown-name")
 
 
-def show_point(details: dict[str, Any]) -> None:
+def show(details: dict[str, Any]) -> None:
     for key, value in details.items():
         text = value if isinstance(value, str) else json.dumps(value, indent=1)
         print(f"{key}: {text}")

@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--open", action="store_true", help="show it in a browser")
 
 
-def make_report(args: argparse.Namespace) -> dict[str, str]:
+def run(args: argparse.Namespace) -> dict[str, str]:
     """Make the tables and the report of a study that has run, and print the path."""
     name = load_study(find_study(args.study)).study
     make_tables_and_report(args.study)
@@ -25,5 +25,5 @@ def make_report(args: argparse.Namespace) -> dict[str, str]:
     return {"path": str(page)}
 
 
-def show_report(result: dict[str, str]) -> None:
+def show(result: dict[str, str]) -> None:
     print(result["path"])

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("flags", nargs=argparse.REMAINDER, metavar="...", help=words)
 
 
-def run_study(args: argparse.Namespace) -> None:
+def run(args: argparse.Namespace) -> None:
     """Run a study with Snakemake; results and reports are written below the working directory."""
     for folder in (RESULTS, REPORTS):
         if folder.exists() and not folder.is_dir():

@@ -15,7 +15,7 @@ from fabricstudy.core.errors import FabricstudyError, suggestion
 from fabricstudy.core.quantities import HOUR_S
 from fabricstudy.core.store import point_store
 from fabricstudy.schedule.partitions import Partitions
-from fabricstudy.schedule.trace.swf import swf_text
+from fabricstudy.schedule.trace.swf_log import swf_text
 from fabricstudy.study.figures import JobsFigure
 from fabricstudy.study.file import study_files
 from fabricstudy.study.plan import Plan
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write the jobs as Batsim does, for evalys")
 
 
-def schedule_study(args: argparse.Namespace) -> dict[str, Any]:
+def run(args: argparse.Namespace) -> dict[str, Any]:
     """Execute one run of a study's schedule in the foreground."""
     from fabricstudy.schedule.stage import MissingRatio, ScheduleRun, run_metrics
 
@@ -158,7 +158,7 @@ def _resources(done: ScheduleRun, job: int) -> str:
     return " ".join(f"{first}-{last}" if first < last else f"{first}" for first, last in ends)
 
 
-def show_schedule(result: dict[str, Any]) -> None:
+def show(result: dict[str, Any]) -> None:
     from fabricstudy.table.select import label_text
 
     console = Console(highlight=False)

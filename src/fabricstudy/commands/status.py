@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--watch", action="store_true", help=f"update every {WATCH_S:g} s until no point is left")
 
 
-def study_status(args: argparse.Namespace) -> dict[str, Any]:
+def run(args: argparse.Namespace) -> dict[str, Any]:
     """Count the done, failed and remaining points of a study, and estimate the remaining time."""
     progress = Progress(load_pipeline(args.study), results_folder(args))
     counts, pause_s = _poll(progress)
@@ -47,7 +47,7 @@ def _poll(progress: Progress) -> tuple[dict[str, Any], float]:
     return counts, max(WATCH_S, (time.monotonic() - start) / WATCH_SHARE)
 
 
-def show_status(counts: dict[str, Any]) -> None:
+def show(counts: dict[str, Any]) -> None:
     print(_progress_text(counts))
 
 

@@ -20,9 +20,7 @@ from fabricstudy.workload.traces import goal
 from fabricstudy.workload.traces.formats import Format, format_of, read_trace
 from fabricstudy.workload.traces.mpi import Clock, algorithms_of
 
-from .common import check_output_path, load_named_machine, parse_positive, planned_point
-
-WRITTEN = (".goal", ".parquet")
+from .common import check_format, check_output_path, load_named_machine, parse_positive, planned_point
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,12 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ranks-per-node", type=parse_positive, default=1, help=words)
 
 
-def describe_trace(args: argparse.Namespace) -> dict[str, Any]:
+def run(args: argparse.Namespace) -> dict[str, Any]:
     """Describe a trace, convert it, or write a job of a point as GOAL."""
     if (args.file is None) == (args.of is None):
         raise FabricstudyError("give either a trace or --of STUDY POINT", "usage")
-    if args.write is not None and args.write.suffix not in WRITTEN:
-        raise FabricstudyError(f"{args.write}: no such format; write {' or '.join(WRITTEN)}", "unsupported-format")
+    check_format(args.write, (".goal", ".parquet"))
     check_output_path(args.write, args.file)
     operations = _read(args) if args.of is None else _job_of(args.of, args.job)
     facts = _facts(operations, args.machine, args.ranks_per_node)
@@ -129,7 +126,7 @@ def _placed_path_ns(operations: Operations, name: str, ranks_per_node: int) -> f
     return job_critical_path_ns(operations, node_of_rank, machine, Network().router_latency_ns, Minimal())
 
 
-def show_trace(facts: dict[str, Any]) -> None:
+def show(facts: dict[str, Any]) -> None:
     path = "critical path of the computation"
     if facts["machine"]:
         path = f"critical path on {facts['nodes']:,} nodes of {facts['machine']}"

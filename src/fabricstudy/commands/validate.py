@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("studies", nargs="+", metavar="STUDY", help=words)
 
 
-def check_studies(args: argparse.Namespace) -> list[dict[str, Any]]:
+def run(args: argparse.Namespace) -> list[dict[str, Any]]:
     """Check studies as a run would, and report all mistakes; nothing is written or simulated."""
     valid, mistakes = [], []
     for name in args.studies:
@@ -29,7 +29,7 @@ def check_studies(args: argparse.Namespace) -> list[dict[str, Any]]:
     return valid
 
 
-def show_valid(studies: list[dict[str, Any]]) -> None:
+def show(studies: list[dict[str, Any]]) -> None:
     for study in studies:
         runs = f", {count_noun(study['runs'], 'run')} of schedules" if study["runs"] else ""
         print(f"{study['study']}: valid, {count_noun(study['points'], 'point')}{runs}")

@@ -24,8 +24,17 @@ from fabricstudy.report.figure_style import STYLE
 from fabricstudy.report.machine_picture import Scene, draw_machines
 from fabricstudy.study.file import validated
 
-from .common import check_output_path, load_named_machine, machine_files, progress_spinner, table_console, text_table
-from .draw import DATES, SUFFIXES
+from .common import (
+    MACHINE_HELP,
+    check_format,
+    check_output_path,
+    load_named_machine,
+    machine_files,
+    progress_spinner,
+    table_console,
+    text_table,
+)
+from .draw import DATES
 
 NAMED = 20
 """Most nodes and routers that are listed."""
@@ -40,8 +49,7 @@ _BISECTION = ("bisection_lower_Bps", "bisection_upper_Bps")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    source = "published machine, like mira; YAML file; study; fabric file, like fabric.topo; or mapping"
-    parser.add_argument("machine", metavar="MACHINE", help=source)
+    parser.add_argument("machine", metavar="MACHINE", help=MACHINE_HELP)
     words = (
         "router, by number or name; node by name, or a list like n[1-4]; cable, by its two routers, like 0,5: one of "
         "parallel cables, with its class if they are of several, like 0,5,optical; or cables drawn at random, like "
@@ -53,11 +61,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, help="picture to write: .svg, .pdf or .png")
 
 
-def fail_parts(args: argparse.Namespace) -> dict[str, Any]:
+def run(args: argparse.Namespace) -> dict[str, Any]:
     """Compare a machine before and after faults: nodes, hops, bisection, throughput, and the worst pair."""
     check_output_path(args.out, *machine_files(args.machine))
-    if args.out is not None and args.out.suffix not in SUFFIXES:
-        raise FabricstudyError(f"{args.out}: unknown format; use one of {', '.join(SUFFIXES)}", "invalid-value")
+    check_format(args.out, DATES)
     config = load_named_machine(args.machine)
     with progress_spinner("analysing"):
         machine = config.build()
@@ -213,7 +220,7 @@ def _intervals(before: Sequence[float], after: Sequence[float]) -> tuple[str, st
     return first, second, change
 
 
-def show_losses(result: dict[str, Any]) -> None:
+def show(result: dict[str, Any]) -> None:
     """Print a table of the machine before and after, then what is lost."""
     console, table = table_console(120), text_table("", "before", "after", "change")
     before, after = result["before"], result["after"]

@@ -10,7 +10,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", default=SNAKEFILE.name, help="such as profiles/slurm (default: Snakefile)")
 
 
-def find_resource(args: argparse.Namespace) -> dict[str, str]:
+def run(args: argparse.Namespace) -> dict[str, str]:
     """Return the path of the workflow, or of another bundled file."""
     path = HOME / args.file
     if not path.exists():
@@ -18,5 +18,5 @@ def find_resource(args: argparse.Namespace) -> dict[str, str]:
     return {"path": str(path)}
 
 
-def show_path(result: dict[str, str]) -> None:
+def show(result: dict[str, str]) -> None:
     print(result["path"])

@@ -8,8 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 DONE = "done"
-STATUSES = (DONE, "failed", "timeout", "out-of-memory", "unsupported", "skipped", "missing", "damaged")
-"""Outcomes of a point: ``skipped`` without its engine, ``missing`` without a record, ``damaged`` with a broken one."""
+STATUSES = (DONE, "failed", "timeout", "out-of-memory", "unsupported", "skipped", "missing", "damaged", "not needed")
+"""Outcomes of a point: ``skipped`` without its engine, ``missing`` without a record, ``damaged`` with a broken one,
+``not needed`` if a result is precise or decided without its seed."""
+
+NOT_NEEDED = "not needed"
 
 FAILURES = ("failed", "timeout", "out-of-memory", "unsupported")
 """Statuses of points that ended but are not done."""
@@ -21,6 +24,12 @@ PART_VERDICTS = (REPRODUCED, UNDECIDED, DIFFERS, NOT_RUN)
 VERDICTS = (REPRODUCED, IN_PART, UNDECIDED, DIFFERS, NOT_RUN)
 """Verdicts on a claim. Those on its parts are `PART_VERDICTS`."""
 
+REPETITIONS = ("precise", "not precise", "first seeds", "all seeds", "no variation", "failed")
+"""Outcomes of a combination whose number of seeds depends on results."""
+
+SCREENED = ("among the fastest", "possibly the fastest", "sampled", "not simulated")
+"""Outcomes of a combination that is screened."""
+
 FACTOR_SOURCES = ("none", "given", "bisection", "simulated", "expected load")
 """Sources of the factor by which a job runs longer on its partition."""
 
@@ -30,7 +39,10 @@ BASELINE_EXPERIMENT = "(baseline)"
 SPOT_CHECK = "(spot check)"
 """Experiment of points that are simulated on two engines to validate one of them."""
 
-ADDED_EXPERIMENTS = (BASELINE_EXPERIMENT, SPOT_CHECK)
+SCREENING = "(screening)"
+"""Experiment of points on the engine that decides which combinations are simulated."""
+
+ADDED_EXPERIMENTS = (BASELINE_EXPERIMENT, SPOT_CHECK, SCREENING)
 """Experiments of points that are in no study."""
 
 FAILURE = "(failure)"
@@ -435,6 +447,45 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _metric("factor", "how many times as long it ran there"),
         _text("factor_source", "where the factor is from", one_of=FACTOR_SOURCES),
     ),
+    "repetitions": (
+        _EXPERIMENT,
+        Column("seed", "none: a row stands for all seeds of a combination", "count", missing=True),
+        _id("engine", "simulator"),
+        _count("seeds_first", "seeds of the first stage"),
+        _count("seeds", "seeds simulated"),
+        _text("outcome", "whether its result is precise, or why no more seeds were simulated", one_of=REPETITIONS),
+        Column("mean_ns", "geometric mean of the runtime", "number", missing=True),
+        Column("low_ns", "lower end of its interval", "number", missing=True),
+        Column("high_ns", "upper end of it", "number", missing=True),
+        Column("half_width", "upper end over the mean, minus 1", "number", missing=True),
+        _count(
+            "seeds_needed", "seeds that the wanted precision needs, by the variance of the first ones", missing=True
+        ),
+        Column("more_cpu_s", "processor time of those that are not simulated", "number", missing=True, compared=False),
+    ),
+    "screening": (
+        _EXPERIMENT,
+        Column("seed", "none: a row stands for a combination", "count", missing=True),
+        _id("engine", "engine of the estimate"),
+        Column("estimate_ns", "runtime on this engine", "number"),
+        Column("ratio", "simulated runtime over the estimate", "number", missing=True),
+        Column("over_fastest", "estimate over that of the fastest combination for this workload", "number"),
+        Column("miss_probability", "probability that it is faster, by the error of the sample", "number", True),
+        _text("outcome", "whether and why it is simulated", one_of=SCREENED),
+    ),
+    "orders": (
+        _EXPERIMENT,
+        Column("seed", "none: a row stands for all seeds of two combinations", "count", missing=True),
+        _id("engine", "simulator"),
+        _id("compared_axis", "axis on which they differ"),
+        _id("left", "label of the first one"),
+        _id("right", "label of the second one"),
+        _count("seeds", "seeds that both have"),
+        Column("ratio", "geometric mean of the ratio of their runtimes, first over second", "number"),
+        Column("low", "lower end of its interval", "number"),
+        Column("high", "upper end of it", "number"),
+        _text("outcome", "whether one is faster", one_of=("decided", "equal", UNDECIDED)),
+    ),
     "claims": (
         *_PART,
         _text("statement", "what the source says"),
@@ -467,8 +518,8 @@ TABLES: dict[str, tuple[Column, ...]] = {
 }
 """The tables in the order in which they are written, each with its columns in order."""
 
-CLAIM_TABLES = frozenset({"claims", "verdicts"})
-"""Tables of verdicts, which have no axes, and which figures and claims cannot read."""
+CLAIM_TABLES = frozenset({"claims", "verdicts", "repetitions", "orders", "screening"})
+"""Tables of verdicts and decisions, which figures and claims cannot read."""
 
 SCHEDULE_TABLES = ("schedules", "size_classes", "partition_lists", "scheduled_jobs")
 """Tables that have rows only if a study has schedules."""
@@ -510,9 +561,8 @@ NAMES = {
 }
 """Columns that name what a key numbers, each with that key, which they replace where a study uses them."""
 
-RESERVED = frozenset(
-    {"study"} | {column.name for table, columns in _DRAWN.items() if table not in SCHEDULE_TABLES for column in columns}
-)
+_WITH_AXES = (set(_DRAWN) | {"repetitions", "orders", "screening"}) - set(SCHEDULE_TABLES)
+RESERVED = frozenset({"study"} | {column.name for table in _WITH_AXES for column in TABLES[table]})
 """Names that no axis of an experiment may have, since a table has such a column."""
 
 RESERVED_BY_SCHEDULES = frozenset({"study"} | {column.name for table in SCHEDULE_TABLES for column in TABLES[table]})

@@ -35,7 +35,7 @@ GZIP = b"\x1f\x8b"
 """First bytes of a file that is compressed by gzip."""
 
 _WHOLE = re.compile(r"[-+]?[0-9]{1,30}")
-_NUMBER = re.compile(r"[-+]?([0-9]++\.?[0-9]*+|\.[0-9]++)([eE][-+]?[0-9]{1,4})?")
+_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,4})?")
 
 T = TypeVar("T")
 
@@ -198,13 +198,6 @@ def finite_number(text: str, least: float, most: float, where: Where) -> float:
 
 def _text(where: Where) -> str:
     return where if isinstance(where, str) else position_text(*where)
-
-
-def reader_for_suffix(readers: dict[str, Callable[[bytes], T]], path: Path) -> Callable[[bytes], T]:
-    """Return the reader for the suffix of a file. Raises InputFileError if there is none."""
-    if path.suffix not in readers:
-        raise InputFileError(f"unknown format '{path.suffix}'", f"use a file with the suffix {' or '.join(readers)}")
-    return readers[path.suffix]
 
 
 @lru_cache(maxsize=16)

@@ -11,11 +11,8 @@ def _modules(package: str, *kinds: str) -> dict[str, str]:
 
 MODULES: dict[str, dict[str, str]] = {
     "allocation": {"fragmented": "fabricstudy.schedule.fragmented", "slurm": "fabricstudy.schedule.slurm"}
-    | dict.fromkeys(
-        ["one-group", "whole-groups"], "fabricstudy.workload.allocation.groups"
-    ) | _modules(
-        "workload.allocation", "cluster", "convex-block", "cuboid", "explicit", "random", "spread",
-    ),
+    | dict.fromkeys(["one-group", "whole-groups"], "fabricstudy.workload.allocation.groups")
+    | _modules("workload.allocation", "cluster", "explicit", "random", "spread"),
     "analysis": _modules(
         "analysis",
         "candidates", "contention", "cost", "deadlock", "packings", "partition-lists", "partitions",
@@ -33,8 +30,8 @@ MODULES: dict[str, dict[str, str]] = {
     ),
     "mapping": _modules(
         "workload.mapping",
-        "annealing", "best", "curve", "exchange", "file", "greedy", "linear", "orb", "ordered", "random",
-        "recursive-bisection", "scotch",
+        "annealing", "best", "curve", "exchange", "file", "greedy", "linear", "orb", "random", "recursive-bisection",
+        "scotch",
     ),
     "message sizes": dict.fromkeys(["lognormal", "table", "uniform"], "fabricstudy.workload.sizes"),
     "order": dict.fromkeys(["fcfs", "largest-first", "shortest-first"], "fabricstudy.schedule.order.simple") | _modules(
@@ -43,10 +40,9 @@ MODULES: dict[str, dict[str, str]] = {
     "partition list": _modules("schedule.partition_list", "cuboids", "nodes", "shapes"),
     "pattern": dict.fromkeys(["gather", "incast", "scatter"], "fabricstudy.workload.pattern.rooted") | _modules(
         "workload.pattern",
-        "all-gather", "all-reduce", "all-to-all", "barrier", "bisection", "broadcast", "domain-all-to-all",
-        "furthest-pairing", "idle", "matrix", "messages", "pairs", "pencil-fft", "permutation", "ping-pong",
-        "reduce-scatter", "ring", "spread", "stencil", "sub-all-to-all", "task-graph", "trace", "training",
-        "uniform-random", "unstructured-mesh",
+        "all-gather", "all-reduce", "all-to-all", "barrier", "bisection", "broadcast", "idle", "matrix", "messages",
+        "pairs", "pencil-fft", "permutation", "ping-pong", "reduce-scatter", "ring", "stencil", "task-graph", "trace",
+        "training", "uniform-random",
     ),
     "price list": {"file": "fabricstudy.structure.prices.from_file"} | _modules(
         "structure.prices", "besta-2014", "mixnet-2025"
@@ -59,18 +55,24 @@ MODULES: dict[str, dict[str, str]] = {
         ["bit-reverse", "complement", "permutation", "shift", "shuffle", "transpose"],
         "fabricstudy.workload.traffic.permutations",
     ) | dict.fromkeys(["group-shift", "tornado"], "fabricstudy.workload.traffic.adversarial") | _modules(
-        "workload.traffic",
-        "hot-spot", "matrix", "mix", "neighbours",
-        "uniform",
+        "workload.traffic", "hot-spot", "matrix", "mix", "neighbours", "uniform",
     ),
 }  # fmt: skip
 
 SYNONYMS = {"machine": {"dragonfly+": "megafly"}}
 """Other names that a study may write for a kind, by the noun of its family."""
 
-BUNDLED_EXTENSIONS = dict.fromkeys(["building-blocks", "swapped-cluster", "tree-partition"], "partitioning") | {
-    "b-eff": "b_eff", "caps": "caps", "design": "design", "express-lines": "express_lines", "hop-pairs": "wicon",
-    "isoperimetry": "isoperimetry", "patches": "namd", "placed-patches": "namd", "refined-blocks": "refined_blocks",
-    "states-planes": "openatom", "strassen-bfs": "caps", "twisted-torus": "twisted_torus",
-}  # fmt: skip
+BUNDLED_EXTENSIONS: dict[str, dict[str, str]] = {
+    "allocation": dict.fromkeys(
+        ["building-blocks", "convex-block", "cuboid", "swapped-cluster", "tree-partition"], "partitioning"
+    ),
+    "analysis": {kind: kind.replace("-", "_") for kind in ("caps", "design", "express-lines", "isoperimetry")},
+    "engine": {"htsim": "htsim"},
+    "machine": {"twisted-torus": "twisted_torus"},
+    "mapping": {"ordered": "ordered"},
+    "pattern": dict.fromkeys(["patches", "placed-patches"], "namd")
+    | dict.fromkeys(["spread", "sub-all-to-all", "unstructured-mesh"], "low_diameter")
+    | {"hop-pairs": "wicon", "states-planes": "openatom", "strassen-bfs": "caps"}
+    | {kind: kind.replace("-", "_") for kind in ("b-eff", "domain-all-to-all", "furthest-pairing", "refined-blocks")},
+}
 """The file in ``configs/extensions`` of each kind that a study has to list as an extension."""

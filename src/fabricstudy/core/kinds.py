@@ -210,8 +210,8 @@ class Kind(Model):
             path = ("kind",) if isinstance(value, dict) else ()
             problem = f"unknown kind of {cls.FAMILY.noun}"
             remedy = suggestion(kind, cls.FAMILY.kinds)
-            if isinstance(kind, str) and kind in BUNDLED_EXTENSIONS:
-                file = f"extensions/{BUNDLED_EXTENSIONS[kind]}.py"
+            if isinstance(kind, str) and (bundled := BUNDLED_EXTENSIONS.get(cls.FAMILY.noun, {}).get(kind)):
+                file = f"extensions/{bundled}.py"
                 remedy = f"copy {bundled_path(f'configs/{file}')} to {file} beside the study; add extensions: [{file}]"
             raise ConfigError(problem, remedy, path, kind, code="unknown-value")
         return member

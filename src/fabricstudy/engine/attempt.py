@@ -17,8 +17,10 @@ from fabricstudy.workload.phases import operations_of
 from fabricstudy.workload.placing import generate_messages
 from fabricstudy.workload.software_cost import SoftwareCost, with_software_cost
 
-from .contract import BackgroundMismatch, Engine, EngineFailure
+from .built_point import BuiltPoint
+from .contract import Engine
 from .definitions import AnalysedMachine
+from .failures import BackgroundMismatch, EngineFailure
 from .limits import NotDone, check_memory, run_program
 from .offered_traffic import RUN_FILES, attempt_offered
 from .outcome import STORED, store_result
@@ -81,7 +83,8 @@ def _run(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits
             command = engine.on_cores(command, point)
         exit_code = 0 if command is None else run_program(command, folder, limits, record)
         try:
-            store_result(engine.read(folder, exit_code, point, analysed.machine, jobs), folder, record)
+            built = BuiltPoint(point, analysed.machine, jobs)
+            store_result(engine.result(built, folder, exit_code), folder, record)
             describe_links(folder, analysed.machine, record)
             return
         except BackgroundMismatch as mismatch:
@@ -105,7 +108,7 @@ def prepare(
     record["jobs"] = [job_record(index, job, point, with_ports) for index, job in enumerate(jobs)]
     record["sharing"] = sharing_by_routes(jobs, point, machine)
     jobs = _with_background(jobs, record)
-    command = engine.prepare(folder, point, machine, jobs)
+    command = engine.write(BuiltPoint(point, machine, jobs), folder)
     record["input"] = input_digest(folder, command, machine, jobs)
     return jobs, command
 

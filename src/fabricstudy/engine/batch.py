@@ -17,7 +17,7 @@ from .outcome import LINK_COLUMNS, MESSAGES, OPERATIONS, link_rows, recorded_row
 from .point import PlannedPoint, canonical_json
 from .registry import engine_of
 from .settings import Limits
-from .simulate import simulate
+from .simulate import simulate, unneeded
 
 # Snakemake's overhead grows with its jobs.
 MAX_BATCHES = 400
@@ -51,6 +51,8 @@ class Batch:
     """Cores that work on each point, at most."""
     memory_bytes: float = inf
     """Predicted memory of the largest point."""
+    second_stage: bool = False
+    """Whether results of other batches decide which of its points are simulated."""
 
     def memory_MB(self, attempt: int) -> int:
         """Return the memory to request: that of a simulation plus an overhead that grows with each attempt.
@@ -74,17 +76,21 @@ class Batch:
         return hashlib.sha256(f"{ids} {canonical_json(self.limits.model_dump(mode='json'))}".encode()).hexdigest()[:16]
 
 
-def make_batches(points: Iterable[PlannedPoint], limits: Limits, target_cpu_s: float) -> list[Batch]:
+def make_batches(
+    points: Iterable[PlannedPoint], limits: Limits, target_cpu_s: float, second_stage: Collection[str] = ()
+) -> list[Batch]:
     """Divide points into batches of about `target_cpu_s` of predicted processor time.
 
-    The points of a batch have the same engine, and as many processes each.
+    The points of a batch have the same engine, and as many processes each; those of the second stage have batches of
+    their own.
     """
-    groups: dict[tuple[str, int], list[PlannedPoint]] = {}
+    groups: dict[tuple[str, int, bool], list[PlannedPoint]] = {}
     for point in points:
-        groups.setdefault((point.point.engine.kind, point.point.engine.processes), []).append(point)
+        engine = point.point.engine
+        groups.setdefault((engine.kind, engine.processes, point.point_id in second_stage), []).append(point)
     return [
-        batch
-        for (engine, processes), group in sorted(groups.items())
+        replace(batch, name=f"second-{batch.name}", second_stage=True) if second else batch
+        for (engine, processes, second), group in sorted(groups.items())
         for batch in _batches_of(engine, processes, group, limits, target_cpu_s, MAX_BATCHES // len(groups))
     ]
 
@@ -143,19 +149,24 @@ def run_batch(
     with_links: Collection[str] = (),
     with_operations: Collection[str] = (),
     cores: int = 1,
+    needed: Collection[str] | None = None,
 ) -> None:
     """Simulate the points of a batch and write their records, one JSON object per line, to the file `records`.
 
     The file `links` is Parquet with one row per directed link of the points `with_links`; records of the points
     `with_operations` have start and end of the operations of small jobs. The `cores` that Snakemake
-    grants limit, with those of this computer, the processes of a point. For `machine_of` see `simulate`.
+    grants limit, with those of this computer, the processes of a point. Points that are not `needed`, if given, are not
+    simulated. For `machine_of` see `simulate`.
     """
     cores = min(cores, usable_cores())
     engine = engine_of(batch.points[0].point.engine)
     probe = engine.probe()
     with atomic_text(records) as out, rows_writer(links, LINK_COLUMNS) as write_links:
         for planned in batch.points:
-            record = simulate(at_most(planned, cores), engine, probe, store, machine_of, batch.limits)
+            if needed is None or planned.point_id in needed:
+                record = simulate(at_most(planned, cores), engine, probe, store, machine_of, batch.limits)
+            else:
+                record = unneeded(planned, probe)
             if record["status"] == "done":
                 folder = store.folder(planned.point_id)
                 if planned.point_id in with_operations:

@@ -1,4 +1,4 @@
-"""A point as an engine of an extension receives it: machine, routes and traffic as graphs, tables and arrays.
+"""A point as an engine receives it: machine, routes and traffic as graphs, tables and arrays.
 
 Sizes are in bytes, times in ns, bandwidths in B/s. Routers, nodes, links and ranks are numbered from 0; link 2i leads
 from the tail of row i of the cables to its head, and link 2i+1 back.
@@ -6,6 +6,7 @@ from the tail of row i of the cables to its head, and link 2i+1 back.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,7 +24,7 @@ from fabricstudy.workload.operations import Operations
 from fabricstudy.workload.phases import operations_of, started_at
 from fabricstudy.workload.traffic.base import Destinations
 
-from .contract import Unsupported
+from .failures import Unsupported
 from .listed_routes import listed_routes
 from .point import Point
 from .settings import Network
@@ -65,7 +66,7 @@ class BuiltPoint:
 
     point: Point
     machine: Machine
-    jobs: tuple[PlacedJob, ...] = ()
+    jobs: Sequence[PlacedJob] = ()
     load: float | None = None
     """Offered load to write, over the bandwidth of the link of a node; None for jobs, and while results are read."""
 

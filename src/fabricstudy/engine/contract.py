@@ -6,10 +6,10 @@ from typing import Protocol
 
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
-from fabricstudy.workload.messages import PlacedJob
-from fabricstudy.workload.traffic.base import Destinations
 
+from .built_point import BuiltPoint
 from .caveats import Caveat
+from .failures import EngineFailure
 from .outcome import EngineResult
 from .point import Point
 from .steady_state import SteadyRun
@@ -25,14 +25,6 @@ class Probe:
     reason: str | None = None
 
 
-class BackgroundMismatch(Exception):
-    """Background jobs must send for `needed_ns`: until the other jobs end and, where it matters, no longer."""
-
-    def __init__(self, needed_ns: float) -> None:
-        super().__init__(f"background jobs must send for {needed_ns:.4g} ns")
-        self.needed_ns = needed_ns
-
-
 @dataclass(frozen=True)
 class StreamBuffers:
     """Bytes that packets of one class of virtual channels may have in an input of a router."""
@@ -44,14 +36,6 @@ class StreamBuffers:
     from_host: int
     channels: int = 1
     """Channels among which they are divided."""
-
-
-class EngineFailure(Exception):
-    """The simulation failed; the message is the reason in the tables."""
-
-
-class Unsupported(Exception):
-    """An engine cannot simulate the point; the message is the reason in the tables."""
 
 
 class Engine(Protocol):
@@ -114,17 +98,33 @@ class Engine(Protocol):
         """Return why the engine cannot simulate this point, or None if it can."""
         return None
 
-    def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
-        """Write the input files into the empty `folder`; return the command to run inside it, or None."""
+    def write(self, point: BuiltPoint, folder: Path) -> list[str] | None:
+        """Write the input of the jobs, or of offered traffic at `point.load`, to the empty `folder`.
+
+        Return the command to run there, or None if nothing needs to run.
+        """
         return None
 
-    def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-        """Apply the engine's own success test to a run that ended by itself, and read its output.
+    def check_exit(self, folder: Path, exit_code: int) -> None:
+        """Raise `EngineFailure` unless the exit code is one of a finished run."""
+        return
+
+    def read(self, point: BuiltPoint, folder: Path) -> EngineResult:
+        """Apply the engine's own success test to a finished run of jobs, and read its output.
 
         Standard output and error are the files ``stdout`` and ``stderr`` in `folder`. Raises `EngineFailure` if the run
-        crashed, did not finish its traffic, or wrote something that is not a result, and `BackgroundMismatch` if
-        background jobs must last longer or shorter; then the point is prepared and run again.
+        did not finish its traffic, or wrote something that is not a result, and `BackgroundMismatch` if background jobs
+        must last longer or shorter; then the point is written and run again.
         """
+
+    def read_offered(self, point: BuiltPoint, folder: Path) -> SteadyRun:
+        """Read the output of a run of offered traffic; raise `EngineFailure` if it is no result."""
+        raise EngineFailure(f"{self.name} does not run offered traffic")
+
+    def result(self, point: BuiltPoint, folder: Path, exit_code: int) -> EngineResult:
+        """Return the result of a run that ended by itself."""
+        self.check_exit(folder, exit_code)
+        return self.read(point, folder)
 
     @property
     def shares_cores(self) -> bool:
@@ -132,7 +132,7 @@ class Engine(Protocol):
         return type(self).on_cores is not Engine.on_cores
 
     def on_cores(self, command: list[str], point: Point) -> list[str]:
-        """Return a command of `prepare` on the cores of the point; raise `EngineFailure` if a launcher is missing."""
+        """Return a command of `write` on the cores of the point; raise `EngineFailure` if a launcher is missing."""
         raise EngineFailure(f"{self.name} runs on one core")
 
     @property
@@ -148,13 +148,3 @@ class Engine(Protocol):
     def offered_program(self) -> str | None:
         """As `program`, for offered traffic."""
         return self.program()
-
-    def prepare_offered(
-        self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float
-    ) -> list[str]:
-        """Write the input files of a run of offered traffic, and return the command."""
-        raise EngineFailure(f"{self.name} does not run offered traffic")
-
-    def read_offered(self, folder: Path, exit_code: int, point: Point, machine: Machine) -> SteadyRun:
-        """Read the output of a run of offered traffic; raise `EngineFailure` if it is no result."""
-        raise EngineFailure(f"{self.name} does not run offered traffic")

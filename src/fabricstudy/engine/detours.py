@@ -7,7 +7,7 @@ from fabricstudy.core.kinds import kind_of
 from fabricstudy.routing.base import NonMinimalRouting, Routing
 from fabricstudy.routing.valiant import Valiant, ValiantThroughOtherGroups
 
-from .contract import Unsupported
+from .failures import Unsupported
 
 Via = Literal["router", "group"]
 

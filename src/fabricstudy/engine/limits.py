@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fabricstudy.core.store import Record
 
-from .contract import EngineFailure
+from .failures import EngineFailure
 from .process import run_process
 from .settings import Limits
 

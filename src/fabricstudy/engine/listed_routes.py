@@ -18,7 +18,7 @@ from fabricstudy.routing.ugal import Ugal
 from fabricstudy.routing.valiant import Valiant
 from fabricstudy.structure.deadlock import is_deadlock_free
 
-from .contract import Unsupported
+from .failures import Unsupported
 
 IMPLEMENTED: tuple[type[Routing], ...] = (Minimal, DimensionOrder, DModK, Adaptive, Valiant, Ugal, Ecmp)
 """Routings of the bundled programs, which take others as lists; a routing derived from one of them is another."""

@@ -17,9 +17,11 @@ from fabricstudy.workload.offered import SATURATION
 from fabricstudy.workload.traffic.base import Destinations
 
 from .buffers import buffer_columns
+from .built_point import BuiltPoint
 from .caveats import takes_other_paths
-from .contract import Engine, EngineFailure
+from .contract import Engine
 from .definitions import AnalysedMachine
+from .failures import EngineFailure
 from .limits import run_program
 from .outcome import LINKS
 from .point import Point
@@ -105,12 +107,13 @@ def prepare_offered(point: Point, engine: Engine, analysed: AnalysedMachine, fol
     """Write the input of the first run of a point to the empty `folder`, and return the command."""
     assert point.offered is not None
     machine, load = analysed.machine, point.offered.load
-    destinations = point.offered.destinations(machine, point.seed)
-    rates = offered_rates(machine, *destinations)
+    rates = offered_rates(machine, *BuiltPoint(point, machine).destinations)
     if load == SATURATION:
         load = saturation_bound(machine, rates, _routing_of_bound(point, engine), analysed.cut_side).load
     point = _long_enough(point, machine, rates, _zero_load_ns(point, engine, machine, rates), float(load))
-    return engine.prepare_offered(folder, point, machine, destinations, float(load))
+    command = engine.write(BuiltPoint(point, machine, load=float(load)), folder)
+    assert command is not None
+    return command
 
 
 def _routing_of_bound(point: Point, engine: Engine) -> Routing | None:
@@ -171,11 +174,14 @@ class OfferedRuns:
         for path in self._folder.iterdir():
             remove(path)  # the output of the run before is no input
         point = _long_enough(self._point, self._machine, self._rates, self._zero_ns, load, factor)
-        command = self._engine.prepare_offered(self._folder, point, self._machine, self._destinations, load)
+        built = BuiltPoint(point, self._machine, load=load)
+        command = self._engine.write(built, self._folder)
+        assert command is not None
         digest = input_digest(self._folder, command, self._machine, [])
         if self._stored is None:
             exit_code = run_program(command, self._folder, self._limits, self._record)
-            run = self._engine.read_offered(self._folder, exit_code, point, self._machine)
+            self._engine.check_exit(self._folder, exit_code)
+            run = self._engine.read_offered(built, self._folder)
         else:
             run = load_run(self._stored[digest])
         check_moves(run)

@@ -2,6 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from operator import is_not
 from pathlib import Path
 
@@ -12,8 +13,10 @@ from fabricstudy.routing.ecmp import Ecmp
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 
-from .contract import Engine, EngineFailure, StreamBuffers, Unsupported
+from .built_point import BuiltPoint
+from .contract import Engine, StreamBuffers
 from .cost_model import CostModel, WorkCounts, load_cost_model, weighted_sum
+from .failures import EngineFailure, Unsupported
 from .outcome import EngineResult
 from .point import Point
 
@@ -26,7 +29,7 @@ MANAGED = (
 )
 
 
-def check_messages(jobs: list[PlacedJob], title: str) -> None:
+def check_messages(jobs: Sequence[PlacedJob], title: str) -> None:
     """Raise `WorkloadError` for messages of 0 bytes, and of a rank to itself."""
     for job in jobs:
         if not job.messages.size_bytes.all() or np.any(job.messages.source == job.messages.destination):
@@ -181,13 +184,10 @@ class ProgramEngine(Engine, ABC):
         """Raise `Unsupported` if the engine has no congestion management or traffic classes on this machine."""
         raise Unsupported(f"{self.title} has neither {MANAGED}")
 
-    def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-        """Apply the engine's test of success, and read its output; raise `EngineFailure` if it is no result."""
-        self.check_exit(folder, exit_code)
-        return self.read_result(folder, point, machine, jobs)
+    def read(self, point: BuiltPoint, folder: Path) -> EngineResult:
+        return self.read_result(folder, point.point, point.machine, list(point.jobs))
 
     def check_exit(self, folder: Path, exit_code: int) -> None:
-        """Raise `EngineFailure` unless the exit code is one of a finished run."""
         if exit_code not in self.exit_codes:
             texts = ((folder / name).read_text(errors="replace") for name in ("stderr", "stdout"))
             lines = [line.strip() for text in texts for line in text.splitlines()]
@@ -196,6 +196,6 @@ class ProgramEngine(Engine, ABC):
             raise EngineFailure(f"{self.title} ended with {exit_code}: {reason}")
 
     @staticmethod
-    @abstractmethod
     def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-        """Read the output of a run with exit code 0, which proves nothing; raise `EngineFailure` if it is no result."""
+        """As `read`."""
+        raise NotImplementedError

@@ -17,7 +17,7 @@ from fabricstudy.workload.operations import Operations
 from fabricstudy.workload.phases import operations_of
 
 from .bundled import RESULT
-from .contract import EngineFailure
+from .failures import EngineFailure
 from .point import Point
 
 OTHER = f"{RESULT} is of another workload or machine"

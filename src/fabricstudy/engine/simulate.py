@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from fabricstudy.core.columns import NOT_NEEDED
 from fabricstudy.core.store import Record, Store
 from fabricstudy.workload.messages import WorkloadError
 
@@ -80,6 +81,11 @@ def simulate(
             strip(folder, record["status"])
             store.keep(folder, record | {"point": point.model_dump(mode="json"), "physics": point.physics()})
     return record
+
+
+def unneeded(planned: PlannedPoint, probe: Probe) -> Record:
+    """Return the record of a point that is not simulated, since its combination has enough seeds."""
+    return _head(planned, probe) | {"status": NOT_NEEDED, "reason": "precise or decided without it, or over budget"}
 
 
 def _stored(planned: PlannedPoint, store: Store) -> tuple[Record | None, str | None]:

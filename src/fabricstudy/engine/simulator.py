@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -25,13 +26,13 @@ from fabricstudy.core.kinds import kind_of
 from fabricstudy.core.returned import Returned
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
-from fabricstudy.workload.traffic.base import Destinations
 
 from .built_point import BuiltPoint
 from .caveats import Caveat
 from .content import content_digest, output_of, shared_libraries
-from .contract import EngineFailure, Probe, StreamBuffers, Unsupported
+from .contract import Probe, StreamBuffers
 from .cost_model import WorkCounts, network_traffic, weighted_sum
+from .failures import EngineFailure, Unsupported
 from .outcome import EngineResult
 from .point import Point
 from .program_engine import ProgramEngine, check_ports_and_channels
@@ -61,6 +62,8 @@ class Simulator(EngineSettings):
     FABRICSTUDY_<KIND> names another one. Empty if `write` returns a command that needs none."""
     stores_packets: ClassVar[bool] = True
     """Whether a router receives a whole packet before it forwards it."""
+    hashes_flows: ClassVar[bool] = False
+    """Whether it has paths by flow hash, `routing: ecmp`."""
     exit_codes: ClassVar[tuple[int, ...]] = (0,)
     """Exit codes of a finished run."""
     caveats: ClassVar[tuple[Caveat, ...]] = ()
@@ -135,7 +138,7 @@ class ExternalEngine(ProgramEngine):
     def __init__(self, kind: type[Simulator]) -> None:
         self._kind = kind
         self.name = self.title = kind_of(kind)
-        self.caveats, self.exit_codes = kind.caveats, kind.exit_codes
+        self.caveats, self.exit_codes, self.hashes_flows = kind.caveats, kind.exit_codes, kind.hashes_flows
 
     @property
     def described_in(self) -> str:
@@ -194,15 +197,7 @@ class ExternalEngine(ProgramEngine):
         if reason is not None:
             raise Unsupported(str(reason))
 
-    def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
-        return self._written(folder, BuiltPoint(point, machine, tuple(jobs)))
-
-    def prepare_offered(
-        self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float
-    ) -> list[str]:
-        return self._written(folder, BuiltPoint(point, machine, load=load))
-
-    def _written(self, folder: Path, point: BuiltPoint) -> list[str]:
+    def write(self, point: BuiltPoint, folder: Path) -> list[str]:
         settings, returned = _simulator(point.point), Returned(_simulator(point.point), "write")
         try:
             with _time_limit(settings, "write"):
@@ -218,15 +213,14 @@ class ExternalEngine(ProgramEngine):
     def on_cores(self, command: list[str], point: Point) -> list[str]:
         return _simulator(point).on_cores(command)
 
-    @staticmethod
-    def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-        settings, built = _simulator(point), BuiltPoint(point, machine, tuple(jobs))
+    def read(self, point: BuiltPoint, folder: Path) -> EngineResult:
+        settings = _simulator(point.point)
         with _time_limit(settings, "read"):
-            rows = settings.read(built, folder)
-            links = settings.read_links(built, folder)
-        _check_rows(rows, jobs, Returned(settings, "read"))
+            rows = settings.read(point, folder)
+            links = settings.read_links(point, folder)
+        _check_rows(rows, point.jobs, Returned(settings, "read"))
         if links is not None:
-            links = Returned(settings, "read_links").floats(links, "bytes of links", machine.links)
+            links = Returned(settings, "read_links").floats(links, "bytes of links", point.machine.links)
         runtime_ns, *others = (tuple(row.get(name) for row in rows) for name in ROW)
         # An engine measures a time of all jobs, or of none.
         rank_ns, message_ns, p99_ns, waiting_ns = (of if any(ns is not None for ns in of) else () for of in others)
@@ -239,11 +233,11 @@ class ExternalEngine(ProgramEngine):
             job_waiting_ns=waiting_ns,
         )
 
-    def read_offered(self, folder: Path, exit_code: int, point: Point, machine: Machine) -> SteadyRun:
-        self.check_exit(folder, exit_code)
-        settings, returned = _simulator(point), Returned(_simulator(point), "read_offered")
+    def read_offered(self, point: BuiltPoint, folder: Path) -> SteadyRun:
+        settings, machine = _simulator(point.point), point.machine
+        returned = Returned(settings, "read_offered")
         with _time_limit(settings, "read_offered"):
-            run = settings.read_offered(BuiltPoint(point, machine), folder)
+            run = settings.read_offered(replace(point, load=None), folder)
         returned.instance(run, SteadyRun)
         batches = len(returned.integers(run.created, "created messages"))
         for name, rows in (("node_created", machine.nodes), ("node_arrived", machine.nodes), ("measured", batches)):
@@ -259,7 +253,7 @@ def _simulator(point: Point) -> Simulator:
     return point.engine
 
 
-def _check_rows(rows: Any, jobs: list[PlacedJob], returned: Returned) -> None:
+def _check_rows(rows: Any, jobs: Sequence[PlacedJob], returned: Returned) -> None:
     """Raise `ConfigError` unless there is one row per job, of known keys and of times."""
     if not isinstance(rows, list | tuple) or not all(isinstance(row, Mapping) for row in rows):
         raise returned.error(f"returns {rows!r:.80} instead of a list of mappings")

@@ -10,8 +10,9 @@ from fabricstudy.workload.placing import place
 
 from .attempt import attempt_point, check_supported, prepare
 from .batch import at_most, usable_cores
-from .contract import Engine, EngineFailure
+from .contract import Engine
 from .definitions import built
+from .failures import EngineFailure
 from .limits import NotDone
 from .offered_traffic import prepare_offered
 from .point import PlannedPoint

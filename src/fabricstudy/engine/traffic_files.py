@@ -1,5 +1,6 @@
 """Files of traffic for the bundled programs: operations of jobs, and destinations of offered traffic."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from fabricstudy.workload.operations import MAX_STREAMS, SEND
 from fabricstudy.workload.phases import operations_of, started_at
 from fabricstudy.workload.traffic.base import Destinations
 
-from .contract import Unsupported
+from .failures import Unsupported
 from .machine_file import weights, write_rows
 from .point import Point
 from .settings import Network
@@ -27,7 +28,7 @@ _RAILS = {"round-robin": "ports", "striping": "stripes"}
 
 def write_operations(
     path: Path,
-    jobs: list[PlacedJob],
+    jobs: Sequence[PlacedJob],
     network: Network,
     unit_bytes: int = 1,
     unit_ns: float = 1e-3,
@@ -92,7 +93,7 @@ def whole_times(duration_ns: Floats, unit_ns: float = 1.0) -> Ints:
     return times
 
 
-def needs_times(jobs: list[PlacedJob]) -> bool:
+def needs_times(jobs: Sequence[PlacedJob]) -> bool:
     """Return whether start and end of all operations are of interest: for marks, or for a figure."""
     traces = [job.operations for job in jobs if job.operations is not None]
     return any(trace.mark is not None for trace in traces) or (len(traces) > 0 and is_drawable(traces))

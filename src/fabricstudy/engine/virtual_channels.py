@@ -20,7 +20,7 @@ from fabricstudy.routing.ugal import Ugal
 from fabricstudy.routing.valiant import Valiant
 from fabricstudy.structure.deadlock import detours_are_deadlock_free
 
-from .contract import Unsupported
+from .failures import Unsupported
 from .listed_routes import deadlock_free, listed
 from .point import Point
 from .settings import StudyScheme

@@ -55,8 +55,8 @@ class Dimension:
     @property
     def ports(self) -> int:
         """Maximum number of cables of a router."""
-        if self.graph == "cliques":
-            return (self.length - 1) * self.parallel
+        if self.gap in (None, 1):
+            return min(2 if self.gap is None else self.length, self.length - 1) * self.parallel
         return int(np.bincount(np.concatenate(self.pairs())).max(initial=0)) * self.parallel
 
     @property

@@ -4,7 +4,7 @@ Random faults are the first ones of a random order, so that those of 2 % are amo
 degraded cables are the last ones of the order of the cables, so that they have not failed.
 
 Routers that no cable joins to the others fail with their nodes, and so do routers that join no nodes. All others are
-renumbered in their order. Without its missing cables a grid or tree has no dimensions or levels; groups remain.
+renumbered in their order, and so are groups. Without its missing cables a grid or tree has no dimensions or levels.
 """
 
 import re
@@ -335,7 +335,7 @@ def rest_of(whole: Machine, left: Survivors) -> Machine:
         cable_class=slow.cable_class[row],
         cable_count=slow.cable_count[row],
         routers=int(alive.sum()),
-        group=None if slow.group is None else slow.group[alive],
+        group=None if slow.group is None else np.unique(slow.group[alive], return_inverse=True)[1].astype(np.int32),
         coordinates=None,
         dimensions=(),
         level=None,

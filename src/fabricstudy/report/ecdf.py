@@ -1,11 +1,9 @@
 """Empirical distribution functions of a column of a table."""
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 
-from fabricstudy.core.arrays import Floats
 from fabricstudy.core.phrasing import count_noun
 from fabricstudy.study.figures import EcdfFigure
 from fabricstudy.table.files import Tables
@@ -14,20 +12,16 @@ from fabricstudy.table.select import VALUE
 from . import figure_style
 from .text import number
 
-MAX_DRAWN_STEPS = 1000
-"""Most steps of a line; a step is then lower than the line is wide."""
-
 
 def draw_ecdf(figure: EcdfFigure, tables: Tables) -> figure_style.Drawing:
     """Draw an empirical distribution function."""
     values, basis = _values(figure, tables)
-    family = figure_style.hue_families(values)
+    looks = figure_style.Looks(values)
     grid = figure_style.panels(figure, values)
-    descriptions = [panel.describe(_panel(panel.axes, figure, panel.rows, family)) for panel in grid.panels]
+    descriptions = [panel.describe(_panel(panel.axes, figure, panel.rows, looks)) for panel in grid.panels]
     x_label = figure_style.with_unit(str(figure.x), figure.x_label, figure.unit)
-    handles = [figure_style.legend_line(hue, **figure_style.hue_line(family, hue, marker="")) for hue in family if hue]
     alt = f"Cumulative distribution: {x_label}. {'; '.join(descriptions)}"
-    return grid.finished(alt, basis, x_label, "share of values", handles)
+    return grid.finished(alt, basis, x_label, "share of values", looks.handles(marker=""))
 
 
 def _values(figure: EcdfFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
@@ -41,32 +35,11 @@ def _values(figure: EcdfFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
     return values, figure_style.footnote(figure, observed, frame, parts + figure_style.dropped_note(x, figure.x_log))
 
 
-def steps(values: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Return the steps of an empirical distribution function and the shares from there on.
-
-    Examples
-    --------
-    >>> [side.tolist() for side in steps([2, 1, 2, 5])]
-    [[1.0, 2.0, 5.0], [0.25, 0.75, 1.0]]
-    """
-    distinct, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
-    shares = np.cumsum(counts) / counts.sum()
-    if len(distinct) > MAX_DRAWN_STEPS:
-        chosen = np.searchsorted(shares, np.linspace(0, 1, MAX_DRAWN_STEPS + 1)[1:-1])
-        chosen = np.unique(np.append(chosen, len(distinct) - 1))
-        distinct, shares = distinct[chosen], shares[chosen]
-    return distinct, shares
-
-
-def _panel(axes: Axes, figure: EcdfFigure, part: pd.DataFrame, family: dict[str, str]) -> str:
+def _panel(axes: Axes, figure: EcdfFigure, part: pd.DataFrame, looks: figure_style.Looks) -> str:
     lines = []
-    for hue in family:
-        values = part.loc[part["hue"] == hue, "x"]
-        if values.empty:
-            continue
-        edges, shares = steps(values)
-        line = figure_style.hue_line(family, hue, marker="")
-        axes.step(np.append(edges[0], edges), np.append(0.0, shares), where="post", **line)
+    for label, values in part.groupby("hue", sort=False)["x"]:
+        hue = str(label)
+        sns.ecdfplot(x=values, ax=axes, **looks.line(hue, marker=""))
         half, most = values.median(), values.max()
         lines.append(f"{f'{hue}: ' if hue else ''}half at most {number(half, 3)}, all at most {number(most, 3)}")
     axes.set_ylim(0, 1.02)

@@ -103,6 +103,15 @@ class Growth:
 
 
 @dataclass(frozen=True)
+class Crossing:
+    """The best label of an axis over the sizes of another one, all else equal: label, first and last size."""
+
+    axis: str
+    by: str
+    best: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True)
 class Effects:
     """Effects of the design axes, the largest first, and run-to-run variation.
 
@@ -116,6 +125,7 @@ class Effects:
     noise: tuple[float, float] | None
     unranked: list[Unranked] = field(default_factory=list)
     jobs: str = ""
+    crossings: list[Crossing] = field(default_factory=list)
 
     @property
     def grid(self) -> TextTable:
@@ -136,20 +146,20 @@ class Effects:
         return TextTable(head, rows, frozenset((1, 2, 3)))
 
 
-def size_axes(study: Study) -> dict[str, tuple[str, str]]:
-    """Return the axes whose labels are sizes (of messages, jobs, machines), with the smallest and the largest label."""
-    ends = {}
+def size_axes(study: Study) -> dict[str, tuple[str, ...]]:
+    """Return the axes whose labels are sizes (of messages, jobs, machines), with their labels, the smallest first."""
+    sizes = {}
     for name, axis in study.all_axes():
         if axis.magnitudes and len(axis) > 1:
             ordered = sorted(zip(axis.magnitudes, axis.labels, strict=True))
-            ends[name] = (label_text(ordered[0][1]), label_text(ordered[-1][1]))
-    return ends
+            sizes[name] = tuple(label_text(label) for _, label in ordered)
+    return sizes
 
 
 def effects(
     tables: Tables,
     chosen: Set[str],
-    sized: Mapping[str, tuple[str, str]] = MappingProxyType({}),
+    sized: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
     metric: Metric | None = None,
     algorithms: Set[str] = frozenset(),
 ) -> Effects | None:
@@ -186,11 +196,16 @@ def effects(
     ]
     axis_effects = sorted((part for part in ranked if isinstance(part, Effect)), key=lambda effect: -effect.median)
     known = {effect.axis for effect in axis_effects}
-    growths = (_growth(rows, axis, keys, ends) for axis, ends in sized.items() if axis in keys and axis not in known)
+    sized = {axis: sizes for axis, sizes in sized.items() if axis in keys}
+    growths = (_growth(rows, axis, keys, (sizes[0], sizes[-1])) for axis, sizes in sized.items() if axis not in known)
     noise = (spread.median(), spread.max()) if len(spread) else None
     unranked = [axis for axis in ranked if isinstance(axis, Unranked)] + _without_number(tables.points, rows, chosen)
     jobs = "" if metric.column == "wait_mean_s" else _job_reduction(tables.jobs, metric)
-    return Effects(metric, axis_effects, [growth for growth in growths if growth], noise, unranked, jobs)
+    least = max(1 + MIN_DIFFERENCE, spread.median() if len(spread) else 1.0)
+    pairs = ((effect.axis, by) for effect in axis_effects for by in sized if by != effect.axis)
+    crossings = [_crossing(rows, axis, by, sized[by], keys, metric, least) for axis, by in pairs]
+    found = [crossing for crossing in crossings if crossing]
+    return Effects(metric, axis_effects, [growth for growth in growths if growth], noise, unranked, jobs, found)
 
 
 def _observed(tables: Tables, metric: Metric) -> tuple[pd.DataFrame, list[str]]:
@@ -259,11 +274,36 @@ def _growth(rows: pd.DataFrame, axis: str, keys: list[str], ends: tuple[str, str
     return Growth(axis, *ends, (ratio.min(), ratio.median(), ratio.max()), len(ratio))
 
 
+def _crossing(
+    rows: pd.DataFrame, axis: str, by: str, sizes: Sequence[str], keys: list[str], metric: Metric, least: float
+) -> Crossing | None:
+    """Return where the best label of an axis changes along sizes, if its lead at both ends is more than `least`.
+
+    The best label at a size has the smallest median, over the comparisons with all labels, of its value over that of
+    the fastest label.
+    """
+    equal = [_ALL, *(key for key in keys if key not in (axis, by))]
+    values = rows.groupby([*equal, by, axis])[VALUE].median().unstack(axis).dropna()
+    values = 1 / values if column_unit(metric.column) == "byte/second" else values
+    over_best = values.div(values.min(axis=1), axis=0).groupby(level=by).median()
+    over_best = over_best.loc[[size for size in sizes if size in over_best.index]]
+    if len(over_best) < 2:
+        return None
+    best = over_best.idxmin(axis=1)
+    first, last = best.iloc[0], best.iloc[-1]
+    leads = over_best[last].iloc[0] / over_best[first].iloc[0], over_best[first].iloc[-1] / over_best[last].iloc[-1]
+    if min(leads) <= least:
+        return None
+    runs = [group.index for _, group in best.groupby((best != best.shift()).cumsum())]
+    return Crossing(axis, by, tuple((str(best[run[0]]), str(run[0]), str(run[-1])) for run in runs))
+
+
 def _effect(rows: pd.DataFrame, axis: str, keys: list[str], metric: Metric) -> Effect | Unranked:
     equal = [_ALL, *(key for key in keys if key != axis)]
     paired, by_rate = rows[rows.groupby(equal)[axis].transform("nunique") > 1], False
     if paired.empty:
         return Unranked(axis, "no two of its points differ only in this axis")
+    paired = _distinct_comparisons(paired, axis, equal)
     work = paired.groupby([*equal, axis])[_WORK].transform("median").groupby([paired[key] for key in equal])
     same = paired[work.transform("max") == work.transform("min")]
     planned, unit = paired.groupby(equal).ngroups, column_unit(metric.column)
@@ -287,6 +327,14 @@ def _effect(rows: pd.DataFrame, axis: str, keys: list[str], metric: Metric) -> E
     times, alone = ({str(label): int(count[label]) for label in labelled} for count in counts)
     middle, largest = float(ratio.median()), float(ratio.max())
     return Effect(axis, middle, largest, where, len(values), times, alone, by_rate, planned - len(values))
+
+
+def _distinct_comparisons(paired: pd.DataFrame, axis: str, equal: list[str]) -> pd.DataFrame:
+    """Return the rows without comparisons of the same points under other labels, or in another experiment."""
+    points = paired[axis] + " " + paired["point_id" if "point_id" in paired else "run_id"]
+    rows = points + " " + paired[VALUE].map(repr)
+    comparison = rows.groupby([paired[key] for key in equal]).transform(lambda texts: "; ".join(sorted(texts)))
+    return paired[~(comparison + rows).duplicated()]
 
 
 def _ties(values: pd.DataFrame, least: pd.DataFrame, most: pd.DataFrame) -> pd.DataFrame:

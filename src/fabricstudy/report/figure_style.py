@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
@@ -19,7 +18,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from fabricstudy.core.columns import KEYS, NAMES, column_unit, names_of
 from fabricstudy.core.phrasing import count_noun
-from fabricstudy.study.figures import Figure, ScatterFigure, TableFigure, unit_factor
+from fabricstudy.study.figures import Figure, HeatmapFigure, ScatterFigure, TableFigure, unit_factor
 from fabricstudy.table.files import Tables
 from fabricstudy.table.select import AGAINST, VALUE, Observations, join, label_text, mask, medians, observe
 
@@ -44,7 +43,7 @@ STYLE = {
     "pdf.fonttype": 42,
 }
 MARKERS = "osD^vPX*<>"
-DASHES: tuple[Any, ...] = ("-", "--", "-.", (0, (1, 1.2)))
+DASHES: tuple[Any, ...] = ("", (4, 1.6), (5, 1.5, 1, 1.5), (1, 1.2))
 HATCHES = ("", "///", "\\\\\\", "xx", "..", "--", "||", "++", "oo", "**")
 PLAIN_HUES = 4
 """Bars are hatched if there are more hues."""
@@ -57,6 +56,9 @@ SEEDED = ("points", "runs")
 
 MAX_SHARED_SCALE_RATIO = 10.0
 """Panels whose largest values differ by more have separate scales."""
+
+TELEPHONE_INCHES = 3.8
+"""Width of a figure that is in view in a window of 390 px."""
 
 CHARACTER_INCHES = 0.09
 """Width of a character of a tick label."""
@@ -164,9 +166,68 @@ def mark_labels(frame: pd.DataFrame, figure: TableFigure) -> pd.DataFrame:
     return pd.DataFrame({name: joint_labels(frame, [axis for axis in given if axis]) for name, given in axes.items()})
 
 
-def hue_families(marks: pd.DataFrame) -> dict[str, str]:
-    """Return the label of the first hue axis of each hue."""
-    return dict(zip(marks["hue"], marks["family"], strict=True))
+def lighten(colour: Sequence[float], white: float) -> tuple[float, ...]:
+    """Blend a colour with white, up to 1."""
+    return tuple(channel + (1 - channel) * white for channel in colour)
+
+
+def palette(family: Mapping[str, str]) -> dict[str, Any]:
+    """Return the colour of each hue; of two axes the first sets the colour and the second its lightness."""
+    hues, firsts = list(family), list(dict.fromkeys(family.values()))
+    if len(firsts) == len(hues) or len(firsts) > 10:
+        name = "colorblind" if len(hues) <= 10 else "viridis"
+        return dict(zip(hues, sns.color_palette(name, len(hues)), strict=True))
+    colours: dict[str, Any] = {}
+    for first, base in zip(firsts, sns.color_palette("colorblind", len(firsts)), strict=True):
+        members = [hue for hue in hues if family[hue] == first]
+        step = 0.7 / max(len(members) - 1, 1)
+        colours |= {hue: lighten(base, step * number) for number, hue in enumerate(members)}
+    return {hue: colours[hue] for hue in hues}
+
+
+class Looks:
+    """Colours of the hues of a figure, and marker and dashes of its styles or, without styles, of its hues.
+
+    Earlier lines are wider, so that all are visible.
+    """
+
+    def __init__(self, marks: pd.DataFrame) -> None:
+        self.family: dict[str, str] = dict(zip(marks["hue"], marks["family"], strict=True))
+        self.hues, self.styles = list(self.family), list(marks["style"].unique())
+        self.palette = palette(self.family)
+        self.by = "hue" if self.styles == [""] else "style"
+        labels, last = self.hues if self.by == "hue" else self.styles, len(self.hues) - 1
+        self.markers = {label: MARKERS[index % len(MARKERS)] for index, label in enumerate(labels)}
+        self.dashes = {label: DASHES[index % len(DASHES)] for index, label in enumerate(labels)}
+        self.widths = {hue: 1.4 + 1.6 * (last - index) / max(last, 1) for index, hue in enumerate(self.hues)}
+
+    def marks(self) -> dict[str, Any]:
+        """Return the options of seaborn for colours and markers."""
+        return {"hue": "hue", "hue_order": self.hues, "palette": self.palette, "style": self.by,
+                "style_order": list(self.markers), "markers": self.markers, "legend": False}  # fmt: skip
+
+    def lines(self) -> dict[str, Any]:
+        """Return the options of seaborn for lines."""
+        return {**self.marks(), "dashes": self.dashes, "size": "hue", "sizes": self.widths}
+
+    def line(self, hue: str, **look: Any) -> dict[str, Any]:
+        """Return the options of matplotlib for the line of a hue; `look` has precedence."""
+        label = hue if self.by == "hue" else self.styles[0]
+        dashes = self.dashes[label]
+        return {"color": self.palette[hue], "marker": self.markers[label], "linewidth": self.widths[hue],
+                "linestyle": (0, dashes) if dashes else "-", **look}  # fmt: skip
+
+    def handles(self, **look: Any) -> list[Line2D]:
+        """Return the legend entries of lines, or of marks if `look` has no line style."""
+        hues = [] if self.hues == [""] else self.hues
+        handles = [legend_line(hue, **self.line(hue, **look)) for hue in hues]
+        if self.by == "style":
+            for handle in handles:
+                handle.set(marker="s", linestyle="")
+            for style, dashes in self.dashes.items():
+                line = {"linestyle": (0, dashes) if dashes else "-", "marker": self.markers[style], **look}
+                handles.append(legend_line(style, color="#444444", **line))
+        return handles
 
 
 class Panel(NamedTuple):
@@ -192,6 +253,8 @@ class PanelGrid(NamedTuple):
         self, description: str, basis: str, x_label: str, y_label: str, handles: Sequence[Any], columns: int = 0
     ) -> Drawing:
         """Add axis labels at the edges, a legend above the panels and the footnote."""
+        for axes in self.axes.flat:
+            axes.set(xlabel="", ylabel="")
         for axes in self.axes[-1]:
             axes.set_xlabel(x_label)
         for axes in self.axes[:, 0]:
@@ -227,18 +290,6 @@ def in_order(labels: pd.Series[Any]) -> list[Any]:
     return sorted(distinct) if pd.api.types.is_numeric_dtype(labels) else distinct
 
 
-def colour(family: Mapping[str, str], hue: str) -> Any:
-    """Return the colour of a hue; of two axes the first sets the colour and the second its lightness."""
-    hues, firsts = list(family), list(dict.fromkeys(family.values()))
-    if len(firsts) == len(hues) or len(firsts) > 10:
-        name = "colorblind" if len(hues) <= 10 else "viridis"
-        return sns.color_palette(name, len(hues))[hues.index(hue)]
-    members = [member for member in hues if family[member] == family[hue]]
-    base = np.array(sns.color_palette("colorblind", len(firsts))[firsts.index(family[hue])])
-    white = 0.7 * members.index(hue) / max(len(members) - 1, 1)
-    return tuple(base * (1 - white) + white)
-
-
 def sample_text(observed: Observations, frame: pd.DataFrame) -> str:
     """Count the points and seeds of the rows drawn."""
     seeds = f", {count_noun(frame['seed'].nunique(), 'seed')}" * (observed.noun in SEEDED)
@@ -261,14 +312,6 @@ def dropped_note(values: pd.Series[Any], log: bool) -> list[str]:
     if log and count == len(values):
         raise NothingToDraw("no value is above zero; a logarithmic scale needs positive values")
     return [f"{count_noun(count, 'value')} not above zero cannot be drawn on a logarithmic scale"] * bool(count)
-
-
-def line_style(index: int, count: int, dashes: str | None = None) -> dict[str, Any]:
-    """Return marker, dashes and width of the line of a hue; earlier lines are wider, so that all are visible."""
-    width = 1.4 + 1.6 * (count - 1 - index) / max(count - 1, 1) if count > 1 else 1.4
-    dashes = DASHES[index % len(DASHES)] if dashes is None else dashes
-    return {"marker": MARKERS[index % len(MARKERS)], "linestyle": dashes, "linewidth": width,
-            "markersize": max(7.5 - 1.5 * index, 3)}  # fmt: skip
 
 
 def hatch(index: int, count: int) -> str:
@@ -296,6 +339,14 @@ def footnote(figure: TableFigure, observed: Observations, frame: pd.DataFrame, p
             comparison_count_text(pairs, planned) + "; points without a reference are excluded" * (pairs < planned)
         )
     return "; ".join(notes) + "."
+
+
+def value_label(figure: Figure | ScatterFigure | HeatmapFigure, column: str, label: str | None) -> str:
+    """Return the label of the axis of values, for normalised ones with the labels that they are relative to."""
+    if label or not figure.normalise_to:
+        return with_unit(column, label, figure.unit)
+    reference = ", ".join(f"{axis} {label_text(value)}" for axis, value in figure.normalise_to.items())
+    return f"{column_text(column)} relative to {reference}"
 
 
 def with_unit(column: str, label: str | None, unit: str | None) -> str:
@@ -328,15 +379,15 @@ def add_footnote(canvas: Canvas, text: str) -> None:
 
 
 def add_legend(canvas: Canvas, handles: Sequence[Any], columns: int = 0) -> None:
-    """Add a legend above the panels, in `columns` or in as few lines as fit."""
+    """Add a legend above the panels, in `columns` or in as few lines as fit on a telephone, on the left."""
     if not handles:
         return
     longest = max(len(handle.get_label()) for handle in handles)
-    fitting = max(1, int(canvas.get_figwidth() / (0.65 + 0.075 * longest)))
-    columns = columns or -(-len(handles) // -(-len(handles) // fitting))
+    fitting = max(1, int(TELEPHONE_INCHES / (0.65 + 0.075 * longest)))
+    columns = min(columns or -(-len(handles) // -(-len(handles) // fitting)), fitting)
     # A long legend shall not take the height of the panels.
     canvas.set_figheight(canvas.get_figheight() + 0.2 * max(0, -(-len(handles) // columns) - 3))
-    canvas.legend(handles=handles, loc="outside upper center", ncols=columns, frameon=False)
+    canvas.legend(handles=handles, loc="outside upper left", ncols=columns, frameon=False)
 
 
 def log_ticks(axes: Axes) -> None:
@@ -349,42 +400,13 @@ def log_ticks(axes: Axes) -> None:
     axes.yaxis.set_major_formatter(PLAIN_NUMBERS)
 
 
-def thin_labels(labels: list[str], centres: list[float]) -> list[str]:
-    """Blank labels that would overlap; `centres` are in inches.
-
-    The last label is kept, then the first, then as many as fit, from the last.
-
-    Examples
-    --------
-    >>> thin_labels(["4096", "16384", "32768"], [2.0, 3.0, 3.3])
-    ['4096', '', '32768']
-    >>> thin_labels(["0", "0.1", "1"], [0.0, 0.2, 2.0])
-    ['0', '', '1']
-    """
-    halves = [CHARACTER_INCHES * (len(label) + 1) / 2 for label in labels]
-    ranges = [(centre - half, centre + half) for centre, half in zip(centres, halves, strict=True)]
-    last = len(labels) - 1
-    shown: list[int] = []
-    for i in (last, 0, *range(last - 1, 0, -1)):
-        if all(ranges[i][1] <= ranges[j][0] or ranges[j][1] <= ranges[i][0] for j in shown):
-            shown.append(i)
-    return [label if i in shown else "" for i, label in enumerate(labels)]
-
-
-def label_ticks(axes: Axes, labels: list[str], width: float) -> None:
-    """Set tick labels, slanted if they do not fit into `width` inches."""
-    axes.set_xticks(range(len(labels)), labels)
-    axes.set_xlim(-0.5, len(labels) - 0.5)
-    if CHARACTER_INCHES * sum(len(label) + 1 for label in labels) > width:
+def label_ticks(axes: Axes, positions: Sequence[float], labels: list[str], distance: float) -> None:
+    """Set tick labels, slanted if they do not fit into their least `distance` in inches."""
+    axes.set_xticks(positions, [truncate_label(label) for label in labels])
+    if CHARACTER_INCHES * (max(map(len, labels)) + 1) > distance:
         axes.tick_params(axis="x", rotation=30)
         for label in axes.get_xticklabels():
             label.set_horizontalalignment("right")
-
-
-def hue_line(family: Mapping[str, str], hue: str, dashes: str | None = None, **look: Any) -> dict[str, Any]:
-    """Return colour, dashes, width and marker of the line of a hue; `look` has precedence."""
-    style = line_style(list(family).index(hue), len(family), dashes)
-    return {**style, "color": colour(family, hue), **look}
 
 
 def legend_line(label: str, **look: Any) -> Line2D:

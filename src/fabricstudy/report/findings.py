@@ -37,7 +37,7 @@ def sentences(
     ) if sentence]  # fmt: skip
 
 
-_MOST_LOADS = 6
+_MOST_LOADS = 24
 
 _VERDICT_WORDS = {
     REPRODUCED: ("is reproduced", "are reproduced"),
@@ -122,6 +122,11 @@ def _effect_sentences(changes: Effects | None, meanings: Mapping[str, str]) -> l
         spread = f" in the median ({least} to {most}, {growth.comparisons} comparisons)" * (growth.comparisons > 1)
         ends = f"from {named(growth.axis)} {growth.least} to {growth.most}"
         parts.append(f"The {noun} grows by a factor of {middle}{spread} {ends}.")
+    for crossing in changes.crossings[:_MOST_AXES]:
+        best = (
+            f"{label} {f'from {low} to {high}' if low != high else f'at {low}'}" for label, low, high in crossing.best
+        )
+        parts.append(f"Best {named(crossing.axis)} by {crossing.by}: {', '.join(best)}.")
     for unranked in changes.unranked:
         labels = f"{unranked.axis} {join_words(unranked.labels)}" if unranked.labels else unranked.axis
         parts.append(f"Not ranked: {labels} ({unranked.reason}).")
@@ -170,7 +175,7 @@ def _computing_sentence(jobs: pd.DataFrame) -> str:
 
 
 def _slowdown_sentence(rows: pd.DataFrame) -> str:
-    slowdown = rows["slowdown"].dropna()
+    slowdown = rows.drop_duplicates(["point_id", "job"])["slowdown"].dropna()
     middle, text = _distribution(slowdown, 3)
     return f"Slowdown by other jobs, over the baseline run: {middle} in the median ({text})." if len(slowdown) else ""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
@@ -38,7 +39,7 @@ def draw_heatmap(figure: HeatmapFigure, tables: Tables) -> figure_style.Drawing:
         field = panel.rows.pivot(index="y", columns="x", values="value").reindex(index=ys, columns=xs)
         _panel(panel.axes, field, colours, width / columns - 1.6)
         descriptions.append(panel.describe(_words(field)))
-    label = figure_style.with_unit(figure.value, figure.value_label, figure.unit)
+    label = figure_style.value_label(figure, figure.value, figure.value_label)
     ticks: dict[str, Any] = {}
     if figure.log:
         ticks = {"ticks": LogLocator(subs=(1, 2, 5)), "format": figure_style.PLAIN_NUMBERS}
@@ -80,19 +81,18 @@ def _colours(figure: HeatmapFigure, values: pd.Series[Any]) -> ScalarMappable:
 
 
 def _panel(axes: Axes, field: pd.DataFrame, colours: ScalarMappable, width: float) -> None:
-    numbers = field.to_numpy(dtype=np.float64)
-    inks = colours.to_rgba(np.ma.masked_invalid(numbers))
-    axes.imshow(inks, aspect="auto")
+    numbers = field.map(lambda value: "" if np.isnan(value) else number(value, 3))
+    sns.heatmap(
+        field, ax=axes, norm=colours.norm, vmin=colours.norm.vmin, vmax=colours.norm.vmax, cmap=colours.cmap,
+        annot=numbers if numbers.size <= _MOST_NUMBERS else None, fmt="", annot_kws={"fontsize": 8}, cbar=False,
+        xticklabels=False, yticklabels=False,
+    )  # fmt: skip
     axes.set_facecolor("#dddddd")
     axes.grid(visible=False)
-    figure_style.label_ticks(axes, [figure_style.truncate_label(label_text(x)) for x in field.columns], width)
-    axes.set_yticks(range(len(field)), [figure_style.truncate_label(label_text(y)) for y in field.index])
-    if numbers.size > _MOST_NUMBERS:
-        return
-    luminance = inks[..., :3] @ [0.299, 0.587, 0.114]
-    for i, j in np.argwhere(np.isfinite(numbers)):
-        colour = "white" if luminance[i, j] < 0.5 else "#222222"
-        axes.text(j, i, number(numbers[i, j], 3), ha="center", va="center", fontsize=8, color=colour)
+    columns = len(field.columns)
+    figure_style.label_ticks(axes, np.arange(columns) + 0.5, list(map(label_text, field.columns)), width / columns)
+    labels = [figure_style.truncate_label(label_text(y)) for y in field.index]
+    axes.set_yticks(np.arange(len(field)) + 0.5, labels, rotation=0)
 
 
 def _words(field: pd.DataFrame) -> str:

@@ -18,7 +18,7 @@ _LOADS = ("offered_load", "accepted_load", "accepted_min", "zero_load_ns", "satu
 _STATES: tuple[State, ...] = get_args(State)
 """From best to worst: the median of several seeds has the worst."""
 
-_LOOK: dict[str, Any] = {"dashes": "-", "markersize": 4.5}
+_LOOK: dict[str, Any] = {"linestyle": "-", "markersize": 4.5}
 _ALL_SATURATED = "saturated at all loads"
 
 
@@ -27,14 +27,14 @@ def draw_load_figure(figure: LoadFigure, tables: Tables) -> figure_style.Drawing
     observed, points = _points(figure, tables)
     latency = figure.kind == "load-latency"
     factor = unit_factor(figure.y, figure.unit) if figure.unit else 1.0
-    family = figure_style.hue_families(points)
+    looks = figure_style.Looks(points)
     top = figure.y_max * float(points["zero_load_ns"].max()) * factor
     grid = figure_style.panels(figure, points)
     descriptions = []
     for panel in grid.panels:
         lines = []
         for hue, rows in panel.rows.groupby("hue", sort=False):
-            look = figure_style.hue_line(family, str(hue), **_LOOK)
+            look = looks.line(str(hue), **_LOOK)
             if latency:
                 words = _latency_line(panel.axes, rows.assign(y=rows[figure.y] * factor), top, factor, look)
             else:
@@ -45,7 +45,7 @@ def draw_load_figure(figure: LoadFigure, tables: Tables) -> figure_style.Drawing
         panel.axes.set_xlim(0, 1.02)
         panel.axes.set_ylim(0, top if latency else 1.02)
     y_label = figure_style.with_unit(figure.y, None, figure.unit) if latency else "accepted load (worst node thin)"
-    handles = [figure_style.legend_line(hue, **figure_style.hue_line(family, hue, **_LOOK)) for hue in family if hue]
+    handles = looks.handles(**_LOOK)
     alt = f"{y_label} against offered load. {'; '.join(descriptions)}"
     over, rows = [], observed.frame
     if len(points) == len(rows):

@@ -38,6 +38,7 @@ from .explorer import as_choices, explorer
 from .figure_style import NO_FILES, InputFiles
 from .figures import RenderedFigure, draw, draw_small_machine
 from .findings import leading, sentences
+from .repetitions import repetition_sentences, repetition_tables, seeds_picture
 from .scatter import fronts
 from .text import NO_NUMBER, TextTable, claim_numbers, comparison_count_text, format_number, number
 
@@ -101,14 +102,17 @@ def render(
                 study.meanings | study_setup.axis_titles(study),
                 fronts(study.figures, tables, study.analyses),
             ),
+            *repetition_sentences(study, tables),
             *summaries.spot_check_summary(tables),
             *summaries.buffer_limits(tables),
         ],
-        machine=_machine_picture(plan, inputs),
+        machine=_machine_picture(plan, tables.points, inputs),
         lead=None if lead is None else pictures[0],
         figures=pictures if lead is None else pictures[1:],
         explorer=explorer(tables),
         explorer_start={} if lead is None else as_choices(drawn[lead].figure),
+        repetitions=repetition_tables(tables),
+        seeds_picture=_embedded(seeds_picture(tables), "svg+xml") if len(tables.repetitions) else "",
         jobs=study_setup.jobs(plan, tables.jobs),
         interference=summaries.interference(tables.interference),
         below_one=summaries.below_one(tables.interference),
@@ -243,7 +247,7 @@ def _embedded(content: bytes, kind: str) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
 
 
-def _machine_picture(plan: Plan, inputs: InputFiles) -> dict[str, str] | None:
+def _machine_picture(plan: Plan, points: pd.DataFrame, inputs: InputFiles) -> dict[str, str] | None:
     """Return a small picture of the first machine of the study; None if it is too large to be drawn."""
     machine_id, config = next(iter(plan.machines.items()), ("", None))
     if config is None or config.routers > MAX_ROUTERS_DRAWN:
@@ -253,7 +257,8 @@ def _machine_picture(plan: Plan, inputs: InputFiles) -> dict[str, str] | None:
         content, words = draw_small_machine(machine)
     except ConfigError:
         return None
-    caption = f"{str(config.kind).capitalize()}: {words}"
+    label = " / ".join(study_setup.machine_labels(points).get(machine_id, ())) or config.kind
+    caption = f"{label}: {words}"
     caption += f"; the first of {len(plan.machines)} machines." if len(plan.machines) > 1 else "."
     kind = "png" if content.startswith(b"\x89PNG") else "svg+xml"
     return {"src": _embedded(content, kind), "alt": f"Picture of the machine. {caption}", "caption": caption}

@@ -1,13 +1,13 @@
 """Scatter plots of one column against another, with rank correlations or Pareto fronts."""
 
 import contextlib
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
@@ -27,6 +27,7 @@ from .text import number
 
 _SIGNS = {"spearman": "ρ", "kendall": "τ"}
 _MOST_PANELS = 4
+_MARK: dict[str, Any] = {"linestyle": "", "markersize": 6}
 _FRONT = Line2D([], [], color="#555555", linestyle="--", linewidth=1.2, label="Pareto front")
 _NAMES = {"spearman": "Spearman's rank correlation", "kendall": "Kendall's tau-b"}
 
@@ -35,17 +36,22 @@ def draw_scatter(figure: ScatterFigure, tables: Tables) -> figure_style.Drawing:
     """Draw a scatter plot."""
     marks, _, basis = _marks(figure, tables)
     grid = figure_style.panels(figure, marks, *_same(figure, marks))
-    family, styles = figure_style.hue_families(marks), list(marks["style"].unique())
-    words = [panel.describe(_panel(panel.axes, figure, panel.rows, family, styles)) for panel in grid.panels]
-    x_label, y_label = _axis_labels(figure)
+    looks = figure_style.Looks(marks)
+    words = [panel.describe(_panel(panel.axes, figure, panel.rows, looks)) for panel in grid.panels]
+    x_label, y_label = _axis_labels(figure, tables)
     head = ", ".join([f"Scatter plot: {y_label} against {x_label}", *figure_style.grouping_text(figure, "shape")])
-    handles = _handles(family, styles) + [_FRONT] * figure.front
+    handles = looks.handles(**_MARK) + [_FRONT] * figure.front
     return grid.finished(f"{head}. {'; '.join(words)}", basis, x_label, y_label, handles)
 
 
-def _axis_labels(figure: ScatterFigure) -> tuple[str, str]:
-    x_label = figure_style.with_unit(figure.x, figure.x_label, figure.x_unit)
-    return x_label, figure_style.with_unit(figure.y, figure.y_label, figure.unit)
+def _axis_labels(figure: ScatterFigure, tables: Tables) -> tuple[str, str]:
+    """Return the labels of both axes; a price has its currency and year."""
+    prices = tables.analyses.get(figure.x_analysis or "", pd.DataFrame())
+    x_label = figure.x_label
+    if x_label is None and figure.x.startswith("price") and len(prices) and {"currency", "year"} <= set(prices):
+        x_label = f"{figure_style.column_text(figure.x)} ({prices['currency'].iloc[0]} of {prices['year'].iloc[0]:.0f})"
+    x_label = figure_style.with_unit(figure.x, x_label, figure.x_unit)
+    return x_label, figure_style.value_label(figure, figure.y, figure.y_label)
 
 
 def _across(figure: ScatterFigure, tables: Tables, keys: list[str]) -> tuple[Observations, list[str]]:
@@ -102,6 +108,8 @@ def _marks(figure: ScatterFigure, tables: Tables) -> _Marks:
     parts += [f"{_SIGNS[figure.correlation]}: {_NAMES[figure.correlation]}"] * (not figure.front)
     parts += figure_style.dropped_note(marks["x"], figure.x_log) + figure_style.dropped_note(marks["y"], figure.y_log)
     parts += ["scales differ between panels"] * (not all(_same(figure, marks)))
+    low, high = marks["x"].min(), marks["x"].max()
+    parts += [f"all x within {number(100 * (high / low - 1), 2)} %"] * bool(0 < low < high <= 1.1 * low)
     return _Marks(marks, lost, figure_style.footnote(figure, up, drawn, parts))
 
 
@@ -117,12 +125,8 @@ def _same(figure: ScatterFigure, marks: pd.DataFrame) -> tuple[bool, bool]:
     return share_x, figure_style.shares_scale(figure.share_y, marks, "y", figure.y_log)
 
 
-def _panel(axes: Axes, figure: ScatterFigure, part: pd.DataFrame, family: dict[str, str], styles: list[str]) -> str:
-    edge: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.5}
-    for (index, hue), (shape, style) in itertools.product(enumerate(family), enumerate(styles)):
-        marks = part[(part["hue"] == hue) & (part["style"] == style)]
-        mark = _mark(index if styles == [""] else shape, figure_style.colour(family, hue))
-        axes.plot(marks["x"], marks["y"], **mark, **edge)
+def _panel(axes: Axes, figure: ScatterFigure, part: pd.DataFrame, looks: figure_style.Looks) -> str:
+    sns.scatterplot(part, x="x", y="y", s=45, edgecolor="white", linewidth=0.5, zorder=2, ax=axes, **looks.marks())
     if figure.front:
         front = part[part["front"]].sort_values(["x", "y"])
         line: dict[str, Any] = {"color": _FRONT.get_color(), "zorder": 1.5}
@@ -153,7 +157,7 @@ def fronts(figures: Sequence[AnyFigure], tables: Tables, analyses: Mapping[str, 
             with contextlib.suppress(figure_style.NothingToDraw):
                 marks = _marks(figure, tables)
                 prices = _prices_text(figure, tables, marks, analyses.get(figure.x_analysis or ""))
-                sentences.append(_front_sentence(figure, marks, prices))
+                sentences.append(_front_sentence(figure, marks, prices, _axis_labels(figure, tables)))
     return sentences
 
 
@@ -184,15 +188,15 @@ def _front_changes(figure: ScatterFigure, marks: pd.DataFrame, by_other: pd.Data
     return f"{' and '.join(told)} it" if told else "it is the same"
 
 
-def _front_sentence(figure: ScatterFigure, marks: _Marks, prices: str) -> str:
+def _front_sentence(figure: ScatterFigure, marks: _Marks, prices: str, labels: tuple[str, str]) -> str:
     axes, of_panels = (figure.rows, figure.columns), []
-    for labels, part in marks.frame.groupby(["row", "column"], sort=False):
-        panel = " and ".join(f"{axis} {label}" for axis, label in zip(axes, labels, strict=True) if axis)
+    for of_panel, part in marks.frame.groupby(["row", "column"], sort=False):
+        panel = " and ".join(f"{axis} {label}" for axis, label in zip(axes, of_panel, strict=True) if axis)
         of_panels.append(f"for {panel} {_best(part)}" if panel else _best(part))
     more = f"; and {len(of_panels) - _MOST_PANELS} more panels" * (len(of_panels) > _MOST_PANELS)
     best = f"{'; '.join(of_panels[:_MOST_PANELS])}{more}"
     without = f" Not ranked, without {figure.x}: {named(marks.lost)}." * bool(marks.lost)
-    return f"{figure.title}: Pareto front ({'; '.join(_axis_labels(figure))}): {best}{prices}.{without}"
+    return f"{figure.title}: Pareto front ({'; '.join(labels)}): {best}{prices}.{without}"
 
 
 def _best(part: pd.DataFrame) -> str:
@@ -215,15 +219,3 @@ def _correlation_text(figure: ScatterFigure, part: pd.DataFrame) -> str:
     if np.isnan(value):
         return f"{count}, no order: one column is constant"
     return f"{_SIGNS[figure.correlation]} = {value:.2f}, {count}".replace("-", "\N{MINUS SIGN}")
-
-
-def _mark(shape: int, colour: Any) -> dict[str, Any]:
-    marker = figure_style.MARKERS[shape % len(figure_style.MARKERS)]
-    return {"marker": marker, "color": colour, "linestyle": "", "markersize": 6}
-
-
-def _handles(family: dict[str, str], styles: list[str]) -> list[Any]:
-    hues = list(family) if list(family) != [""] else []
-    looks = [(hue, _mark(i if styles == [""] else 0, figure_style.colour(family, hue))) for i, hue in enumerate(hues)]
-    looks += [(style, _mark(i, "#444444")) for i, style in enumerate(styles if styles != [""] else [])]
-    return [figure_style.legend_line(label, **look) for label, look in looks]

@@ -11,7 +11,6 @@ counts. Destinations that are not nodes of the machine, such as switches, are ig
 """
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,12 +20,14 @@ from fabricstudy.core.input_files import (
     numbered_csv_rows,
     numbered_lines,
     position_text,
-    reader_for_suffix,
 )
 from fabricstudy.machine.fabric.ibnetdiscover import guid_of
 
 HEADS = (["router", "destination", "next"], ["router", "destination_router", "next"])
 
+_OF_SWITCHES = re.compile(rb"^[ \t]*(?:Unicast|0x[0-9a-fA-F]+\s)", re.M)
+"""A line of a table of a switch."""
+_HEAD_BYTES = 1 << 16
 _SWITCH = re.compile(r"Unicast lids \[[^\]]*\] of switch .*?\bguid (?:0x)?([0-9a-fA-F]+)")
 _ROW = re.compile(r"(0x[0-9a-fA-F]{1,16})\s+(\d{1,9})\s*[:#]?\s*(.*)$")
 _GUID = re.compile(r"portguid (0x[0-9a-fA-F]+)")
@@ -48,21 +49,23 @@ class ForwardingEntry(NamedTuple):
 
 
 def read_forwarding(path: Path, data: bytes) -> list[ForwardingEntry]:
-    """Read a forwarding table in the format of the suffix; raises InputFileError with the position.
+    """Read a forwarding table in the format that its content tells; raises InputFileError with the position.
 
     Examples
     --------
-    >>> read_forwarding(Path("a.csv"), b"router,destination,next\\nr0,n5,r1\\n")[0].next_router
+    >>> read_forwarding(Path("a"), b"router,destination,next\\nr0,n5,r1\\n")[0].next_router
     'r1'
     """
-    return reader_for_suffix(_FORMATS, path)(data)
+    return _read_lft(data) if _OF_SWITCHES.search(data[:_HEAD_BYTES]) else _read_csv(data)
 
 
 def _read_csv(data: bytes) -> list[ForwardingEntry]:
     rows = numbered_csv_rows(data)
     number, head = next(rows, (1, []))
     if head not in HEADS:
-        remedy = "write " + " or ".join(",".join(names) for names in HEADS)
+        remedy = (
+            f"write {' or '.join(','.join(names) for names in HEADS)}, or use the output of ibroute or dump_lfts.sh"
+        )
         raise InputFileError("unknown header", remedy, position_text(number), ",".join(head))
     entries = []
     for number, row in rows:
@@ -97,9 +100,3 @@ def _read_lft(data: bytes) -> list[ForwardingEntry]:
     if not entries:
         raise InputFileError("no table", "use a CSV file, or the output of ibroute or dump_lfts.sh")
     return list(entries.values())
-
-
-_FORMATS: dict[str, Callable[[bytes], list[ForwardingEntry]]] = {
-    ".csv": _read_csv,
-    **dict.fromkeys((".lft", ".lfts", ".fts", ".txt"), _read_lft),
-}

@@ -56,41 +56,32 @@ def describe_machine(machine: Machine) -> Structure:
     return Structure(*sizes, diameter, mean_hops, classes, bisection_bounds(machine))
 
 
-def hop_figures(machine: Machine, sources_at_a_time: int = 4096) -> tuple[int, float]:
-    """Return diameter and mean hops over ordered pairs of distinct routers with nodes.
+def hop_figures(machine: Machine, sources: Ints | None = None, sources_at_a_time: int = 4096) -> tuple[int, float]:
+    """Return the most and the mean hops from some routers with nodes, by default all, to all others with nodes.
 
     In a grid hops are sums over dimensions; elsewhere searches from blocks of routers limit the memory.
 
     Raises ValueError if routers with nodes are not connected.
     """
-    edge_router = np.flatnonzero(machine.nodes_of_router)
-    pairs = len(edge_router) * (len(edge_router) - 1)
-    if machine.dimensions and len(edge_router) == machine.routers:
+    ends = np.flatnonzero(machine.nodes_of_router)
+    sources = ends if sources is None else sources
+    if machine.dimensions and len(sources) == machine.routers:
         lines = [dimension.hops() for dimension in machine.dimensions]
         diameter = sum(int(line.max()) for line in lines)
         hops = sum(int(line.sum(dtype=np.int64)) * (machine.routers // len(line)) ** 2 for line in lines)
     else:
-        diameter, hops = _walk(machine, edge_router, sources_at_a_time)
-    return diameter, hops / pairs if pairs else 0.0
-
-
-def _walk(machine: Machine, edge_router: Ints, sources_at_a_time: int) -> tuple[int, int]:
-    """Return the maximum of hops, and their sum over ordered pairs, by breadth-first searches."""
-    links = adjacency(machine)
-    diameter = hops = 0
-    for start in range(0, len(edge_router), sources_at_a_time):
-        sources = edge_router[start : start + sources_at_a_time]
-        at_first = np.zeros((machine.routers, len(sources)), dtype=np.bool_)
-        at_first[sources, np.arange(len(sources))] = True
-        left = []
-        for reached in bfs_levels(np.packbits(at_first, axis=1), links.first, links.head):
-            # A pair that is not connected after h hops has more than h.
-            pairs = int(np.bitwise_count(reached[edge_router]).sum(dtype=np.int64))
-            left.append(len(edge_router) * len(sources) - pairs)
-            if not left[-1]:
-                break
-        else:
-            raise ValueError("the machine is not connected")
-        diameter = max(diameter, len(left) - 1)
-        hops += sum(left)
-    return diameter, hops
+        links, diameter, hops = adjacency(machine), 0, 0
+        for start in range(0, len(sources), sources_at_a_time):
+            block = sources[start : start + sources_at_a_time]
+            at_first = np.zeros((machine.routers, -(-len(block) // 64) * 64), dtype=np.bool_)
+            at_first[block, np.arange(len(block))] = True
+            left = []
+            for reached in bfs_levels(np.packbits(at_first, axis=1).view(np.uint64), links.first, links.head):
+                # A pair that is not connected after h hops has more than h.
+                left.append(len(ends) * len(block) - int(np.bitwise_count(reached[ends]).sum(dtype=np.int64)))
+                if not left[-1]:
+                    break
+            else:
+                raise ValueError("the machine is not connected")
+            diameter, hops = max(diameter, len(left) - 1), hops + sum(left)
+    return diameter, hops / max(1, len(sources) * (len(ends) - 1))

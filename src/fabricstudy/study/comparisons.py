@@ -64,7 +64,7 @@ def check_comparisons(study: Study, rows: Sequence[PointRow], points: Mapping[st
     for comparison in _comparisons(study):
         name = comparison.selection.experiment
         axes = tuple(study.all_experiments[name].sweep)
-        first_seed = min(study.all_experiments[name].seeds)
+        first_seed = min(study.all_experiments[name].seeds.all)
         of_first_seed = [row for row in rows if row.experiment == name and row.seed == first_seed]
         _check(comparison, _observations(comparison, axes, of_first_seed, points))
 
@@ -84,6 +84,9 @@ def _check_tables(study: Study, rows: Sequence[PointRow], points: Mapping[str, P
         if study.all_experiments[name].slowdown:
             problem = "offered traffic has no baseline runs"
             raise _refusal(problem, "leave slowdown out", "slowdown", "conflicting-keys")
+        if study.all_experiments[name].seeds.is_adaptive:
+            problem = "offered traffic has no runtime, whose precision decides how many seeds are simulated"
+            raise _refusal(problem, "write a number of seeds", "seeds", "conflicting-keys")
     for path, selection in _selections(study):
         of_jobs, is_offered = selection.table in _OF_JOBS, selection.experiment in offered
         if (of_jobs and is_offered) or (selection.table == "latency" and not is_offered):

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from .figures import Figure, LoadFigure
+from .figures import AnyFigure, Figure, LoadFigure, MachineFigure
 from .sweep import Axis, Experiment
 
-_MOST_HUES, _MOST_PANELS = 10, 4
+_MOST_HUES, _MOST_PANELS, _MOST_MACHINES = 10, 4, 8
 _FAR_APART = 10
 
 
-def default_figures(experiments: Mapping[str, Experiment], offered: bool = False) -> tuple[Figure | LoadFigure, ...]:
-    """Return one figure for each experiment that varies something.
+def default_figures(experiments: Mapping[str, Experiment], offered: bool = False) -> tuple[AnyFigure, ...]:
+    """Return one figure for each experiment that varies something, and the placements if it varies an allocation.
 
     A line figure has the axis with the most sizes along x; without sizes, a bar figure has the longest axis.
 
@@ -21,12 +21,16 @@ def default_figures(experiments: Mapping[str, Experiment], offered: bool = False
     >>> [(figure.kind, figure.x) for figure in default_figures({"main": Experiment(sweep=sweep)})]
     [('line', 'message')]
     """
-    figures: list[Figure | LoadFigure] = []
+    figures: list[AnyFigure] = []
     for name, experiment in experiments.items():
         axes = {label: axis for label, axis in experiment.sweep.items() if len(axis) > 1}
         if axes:
             draw = _of_loads if offered else _usual
-            figures.append(draw(name, axes, f" ({name})" * (len(experiments) > 1)))
+            which = f" ({name})" * (len(experiments) > 1)
+            figures.append(draw(name, axes, which))
+            placed = experiment.axes_below("jobs.*.allocation")
+            few = [axis for axis in axes if axis in placed and len(axes[axis]) <= _MOST_MACHINES]
+            figures += [_placements(name, axis, which) for axis in few[:1]]
     return tuple(figures)
 
 
@@ -46,6 +50,12 @@ def _usual(name: str, axes: Mapping[str, Axis], which: str) -> Figure:
         id=name, kind="line" if sizes else "bar", title=title, caption=caption, x=x, y="runtime_ns", unit="us",
         y_log=y_log, **_keys(name, axes, others),
     )  # fmt: skip
+
+
+def _placements(name: str, axis: str, which: str) -> MachineFigure:
+    title, caption = f"Placement by {axis}{which}", "Default figure: the jobs on the nodes of each router."
+    identity = f"{name[:53]}-placement"
+    return MachineFigure(id=identity, kind="machine", title=title, caption=caption, experiment=name, columns=axis)
 
 
 def _keys(name: str, axes: Mapping[str, Axis], others: list[str]) -> dict[str, Any]:

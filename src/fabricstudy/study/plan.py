@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from fabricstudy.core.kinds import extension_scope
@@ -21,6 +21,7 @@ from .expansion import Expansion
 from .figures import EcdfFigure, JobsFigure, Label, MachineFigure, fulfils
 from .model import DEFAULT_EXPERIMENT, Study
 from .schedules import RunPlanner, RunRow, Schedule, axes_of_schedules
+from .screening import sampled, screening_rows
 from .sections import SECTIONS, Section, SectionCache, Sections
 from .spot_check import plan_spot_check
 from .sweep import Experiment, PointRow
@@ -48,6 +49,34 @@ class Plan:
     runs: dict[str, PlannedRun]
     """Runs by schedule and id, separated by a space."""
     run_axes: tuple[str, ...]
+
+    @cached_property
+    def second_stage(self) -> frozenset[str]:
+        """Ids of the points of which results decide whether they are simulated.
+
+        Only seeds beyond the first ones of their combination have them, or combinations that are screened.
+        """
+        parts = self.study.all_experiments
+        seeds = {name: part.seeds.first for name, part in parts.items() if part.seeds.is_adaptive}
+        samples = {
+            name: sampled(part.screen, [row for row in self.rows if row.experiment == name])
+            for name, part in parts.items()
+            if part.screen
+        }
+        first = {
+            point_id
+            for row in self.rows
+            if row.seed <= seeds.get(row.experiment, row.seed)
+            and (row.experiment not in samples or tuple(row.labels.values()) in samples[row.experiment])
+            for point_id in (row.point_id, *row.baseline_ids)
+        }
+        return frozenset(self.points.keys() - first) if seeds or samples else frozenset()
+
+    def without(self, point_ids: Collection[str]) -> Plan:
+        """Return the plan without these points and their rows."""
+        rows = [row for row in self.rows if row.point_id not in point_ids]
+        points = {name: point for name, point in self.points.items() if name not in point_ids}
+        return replace(self, rows=rows, points=points)
 
     @property
     def link_load_points(self) -> set[str]:
@@ -101,6 +130,7 @@ def _planned(study: Study) -> Plan:
     check_comparisons(study, planner.rows, planner.points)
     _check_link_loads(study, planner)
     _check_messages(planner)
+    planner.add_screening()
     planner.add_spot_check()
     runs = _plan_schedules(study, planner.rows)
     run_axes = axes_of_schedules(study.schedules)
@@ -202,6 +232,13 @@ class _Planner:
 
         Expansion(self.study.base, experiment, prefix).each(add)
 
+    def add_screening(self) -> None:
+        """Plan the estimates of combinations that are screened."""
+        screens = {name: part.screen for name, part in self.study.all_experiments.items() if part.screen}
+        for row, planned in [*screening_rows(screens, self.rows, self.points)]:
+            self.rows.append(row)
+            self.points.setdefault(planned.point_id, planned)
+
     def add_spot_check(self) -> None:
         """Plan the checks of samples on a second engine."""
         axes = {axis for experiment in self.study.all_experiments.values() for axis in experiment.axes_below("engine")}
@@ -213,16 +250,16 @@ class _Planner:
 
     def _add_rows(self, name: str, experiment: Experiment, labels: dict[str, Label | None], sections: Sections) -> None:
         jobs = sections.jobs
-        ids = self._add_points(sections, experiment.seeds)
+        ids = self._add_points(sections, experiment.seeds.all)
         baseline_ids: list[list[str] | None] = [None] * len(jobs)
         if experiment.slowdown:
             for number, job in enumerate(jobs):
                 if not job.model.pattern.silent and not job.model.background:
                     alone = (*map(self._sections.silent, jobs[:number]), self._sections.from_start(job))
                     baseline = sections._replace(jobs=alone)
-                    baseline_ids[number] = self._add_points(baseline, experiment.seeds)
+                    baseline_ids[number] = self._add_points(baseline, experiment.seeds.all)
         names = tuple(job.model.name for job in jobs)
-        for position, seed in enumerate(experiment.seeds):
+        for position, seed in enumerate(experiment.seeds.all):
             of_seed = tuple(None if job_ids is None else job_ids[position] for job_ids in baseline_ids)
             self.rows.append(PointRow(name, labels, seed, ids[position], of_seed, names))
 

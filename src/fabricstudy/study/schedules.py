@@ -33,6 +33,9 @@ class Schedule(SweepBase, RunBase):
 
     @model_check
     def _is_not_too_large(self) -> None:
+        if self.seeds.is_adaptive:
+            problem, remedy = "seeds of schedules do not depend on results", "write a number of seeds"
+            raise ConfigError(problem, remedy, ("seeds",), code="unsupported")
         if self.size > MAX_RUNS:
             problem, remedy = f"{self.size:,} runs are too many", f"use at most {MAX_RUNS:,}"
             raise ConfigError(problem, remedy, ("sweep",), code="point-count")
@@ -75,9 +78,9 @@ class RunPlanner:
             run = Run.model_validate({**tree, "seed": 0}, context=context, by_alias=True, by_name=False)
         except ValidationError as error:
             raise explain_errors(error, tree, Run) from None
-        if not run.trace.is_drawn and len(schedule.seeds) > 1:
+        if not run.trace.is_drawn and len(schedule.seeds.all) > 1:
             problem = "a log has no random choices, so that all seeds have the same result"
-            raise ConfigError(problem, "leave `seeds` out", ("seeds",), list(schedule.seeds), "invalid-value")
+            raise ConfigError(problem, "leave `seeds` out", ("seeds",), list(schedule.seeds.all), "invalid-value")
         identity = list_id(run.machine, run.partitions)
         if identity not in self._lists:
             with at_path("partitions"):
@@ -98,7 +101,7 @@ class RunPlanner:
         log = run.trace.digest(self._folder)
         if log:  # to report mistakes in it before anything runs
             run.trace.jobs(partitions.machine_nodes, partitions.block_nodes, 0, self._folder)
-        for number, seed in enumerate(schedule.seeds):
+        for number, seed in enumerate(schedule.seeds.all):
             seeded = run.model_copy(update={"seed": seed})
             key = run_id(seeded, needs, log)
             keeps = schedule.keep_jobs == "all" or (schedule.keep_jobs == "first" and number == 0)

@@ -28,8 +28,9 @@ from fabricstudy.engine.point import Point
 from .dotted_paths import DottedPath, parse_path
 from .figures import Label
 from .mix import Mix
+from .screening import Screen
+from .seeds import Seeds
 
-MAX_SEEDS = 10_000
 _BASE_UNITS = ("byte", "byte/second", "nanosecond")
 
 AxisName = Annotated[
@@ -227,24 +228,6 @@ def path_into(root: type[Model], text: str, location: tuple[str, ...]) -> Dotted
         raise ConfigError(error.problem, error.remedy, location, text, error.code) from None
 
 
-def _seed_list(value: Any) -> Any:
-    if isinstance(value, int) and not isinstance(value, bool):
-        if not 1 <= value <= MAX_SEEDS:
-            remedy = f"write 1 to {MAX_SEEDS}, or a list of seeds"
-            raise ConfigError("not a number of seeds", remedy, code="invalid-value")
-        return tuple(range(1, value + 1))
-    if not isinstance(value, list | tuple) or not value:
-        remedy = "write a number like 3, or a list like [1, 2, 3]"
-        raise ConfigError("not a number of seeds", remedy, code="invalid-value")
-    for number, seed in enumerate(value):
-        if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**31:
-            remedy = "use whole numbers from 0 to 2147483647"
-            raise ConfigError("not a seed", remedy, (str(number),), seed, "invalid-value")
-        if seed in value[:number]:
-            raise ConfigError("duplicate seed", "list each seed once", (str(number),), seed, "invalid-value")
-    return tuple(value)
-
-
 class SweepBase(Model):
     """A sweep over a base: a point, or a run of a schedule."""
 
@@ -265,12 +248,10 @@ class SweepBase(Model):
     exclude: tuple[dict[str, Any], ...] = Field(
         (), description="combinations left out, {axis: label or [labels], ...}; all conditions of an entry hold"
     )
-    seeds: Annotated[
-        tuple[int, ...],
-        BeforeValidator(_seed_list),
-        WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]}),
-        Written("whole number, or list of whole numbers"),
-    ] = Field((1,), description="number of repetitions (seeds 1, 2, ...), or the list of seeds")
+    seeds: Seeds = Field(
+        Seeds(list=(1,)),
+        description="number of repetitions (seeds 1, 2, ...), the list of seeds, or {from, to, until}",
+    )
 
     _base: dict[str, Any] = PrivateAttr(default_factory=dict)
 
@@ -368,6 +349,13 @@ class SweepBase(Model):
                 raise ConfigError(problem, "write equally many values", path, list(group), "invalid-value")
 
     @model_check
+    def _decided_axes_exist(self) -> None:
+        for number, name in enumerate(self.seeds.decide):
+            if name not in self.sweep:
+                path = ("seeds", "decide", str(number))
+                raise ConfigError("no such axis", suggestion(name, self.sweep), path, name, code="unknown-name")
+
+    @model_check
     def _excludes_fit(self) -> None:
         for number, entry in enumerate(self.exclude):
             if not entry:
@@ -393,7 +381,7 @@ class SweepBase(Model):
     @property
     def size(self) -> int:
         """Number of points before exclusions."""
-        return math.prod(len(self.sweep[group[0]]) for group in self.dimensions) * len(self.seeds)
+        return math.prod(len(self.sweep[group[0]]) for group in self.dimensions) * len(self.seeds.all)
 
     def combinations(self) -> Iterator[tuple[int, ...]]:
         """Yield each combination that is not excluded, as positions of labels; the last axis varies fastest."""
@@ -425,7 +413,19 @@ class Sweep(SweepBase):
     VARIES = Point
     TAKEN = RESERVED
 
+    screen: Screen | None = Field(
+        None, description="simulate only the combinations that may be the fastest, by all on a cheap engine"
+    )
     slowdown: Flag = Field(False, description="also simulate the baseline run of each job, which slowdown needs")
+
+    @model_check
+    def _screen_fits(self) -> None:
+        if self.screen and self.seeds.is_adaptive:
+            problem, remedy = "a screening with seeds that depend on results", "write a number of seeds"
+            raise ConfigError(problem, remedy, ("seeds",), code="unsupported")
+        if self.screen and (axes := self.axes_below("engine")):
+            problem, remedy = "a screening of several engines", "leave the axis out"
+            raise ConfigError(problem, remedy, ("screen",), sorted(axes)[0], "conflicting-keys")
 
 
 class Experiment(Sweep):

@@ -13,7 +13,14 @@ import pandas as pd
 import pyarrow as pa
 
 from fabricstudy.core import columns
-from fabricstudy.core.columns import BASELINE_EXPERIMENT, LINK_LOAD_TABLE, SIZES_OF_MACHINE, TABLES, names_of
+from fabricstudy.core.columns import (
+    BASELINE_EXPERIMENT,
+    LINK_LOAD_TABLE,
+    NOT_NEEDED,
+    SIZES_OF_MACHINE,
+    TABLES,
+    names_of,
+)
 from fabricstudy.core.parquet import read_parquet
 from fabricstudy.core.store import Record
 from fabricstudy.study.plan import Plan
@@ -23,8 +30,10 @@ from .claims import judge
 from .files import Tables
 from .point_records import ColumnBuilder, PointRecords
 from .predictors import non_mapping_axes, predictors
+from .repetitions import repetition_rows
 from .schedules import schedule_tables
 from .schemas import labels, validated_table
+from .screening import screening_table
 
 BASELINE_ID = "(baseline)"
 """Column of the point that is the baseline run of a job."""
@@ -75,6 +84,10 @@ def collect(
         for table, computed in _COMPUTED.items()
     }
     of_points = PointRecords(records, plan.points, in_records)
+    whole, unneeded = plan, of_points.with_status(NOT_NEEDED)
+    if unneeded:
+        plan = plan.without(unneeded)
+        keys = _keys(plan)
     frames = {
         "points": pd.concat([keys, of_points.facts(keys["point_id"])], axis=1),
         "jobs": _jobs(plan, keys, of_points),
@@ -99,8 +112,11 @@ def collect(
     tables = {name: validated_table(name, frames.pop(name), axes_in.get(name, axes)) for name in list(frames)}
     scheduled = schedule_tables(plan, {}) if schedules is None else schedules
     unjudged = Tables(**tables, **scheduled, analyses=dict(analyses))
+    repetitions, orders = repetition_rows(plan.study, unjudged)
+    decided = {"repetitions": repetitions, "orders": orders, "screening": screening_table(whole, unjudged)}
     return replace(
         unjudged,
+        **{name: validated_table(name, frame, axes) for name, frame in decided.items()},
         claims=validated_table("claims", judge(plan.study.claims, unjudged)),
         verdicts=validated_table("verdicts", verdicts(plan.study.claims, unjudged)),
     )

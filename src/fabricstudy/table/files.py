@@ -33,6 +33,9 @@ class Tables:
     machines: pd.DataFrame
     agreement: pd.DataFrame
     predictors: pd.DataFrame
+    repetitions: pd.DataFrame = field(default_factory=pd.DataFrame)
+    screening: pd.DataFrame = field(default_factory=pd.DataFrame)
+    orders: pd.DataFrame = field(default_factory=pd.DataFrame)
     claims: pd.DataFrame = field(default_factory=pd.DataFrame)
     verdicts: pd.DataFrame = field(default_factory=pd.DataFrame)
     marks: pd.DataFrame = field(default_factory=pd.DataFrame)

@@ -92,6 +92,11 @@ class PointRecords:
         """Return a row for each of these points; those without a record have the status ``missing``."""
         return self._tables["points"].frame([self._row[point_id] for point_id in point_ids])
 
+    def with_status(self, status: str) -> set[str]:
+        """Return the ids of the points with this status."""
+        statuses = self._tables["points"]["status"]
+        return {point_id for point_id, row in self._row.items() if statuses[row] == status}
+
     def rows_of(self, table: str, point_id: str | None) -> range:
         """Return the rows of a point in a table other than `points`; none unless it is done."""
         row, starts = self._row.get(point_id or "", 0), self._starts[table]

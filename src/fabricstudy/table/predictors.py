@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fabricstudy.core.arrays import Floats
 from fabricstudy.core.columns import names_of
 from fabricstudy.study.plan import Plan
 
@@ -44,9 +45,11 @@ def predictors(plan: Plan, keys: pd.DataFrame, jobs: pd.DataFrame) -> pd.DataFra
     heads, rows = [], []
     for _, part in timed.groupby([*group, "job"], sort=False, dropna=False):
         kind = plan.points[part["point_id"].iloc[0]].point.routing.kind
-        for name in PREDICTOR_COLUMNS:
+        *metrics, time_ns = part[[*PREDICTOR_COLUMNS, "runtime_ns"]].to_numpy(dtype=np.float64, na_value=np.nan).T
+        for name, metric in zip(PREDICTOR_COLUMNS, metrics, strict=True):
             heads.append(part.index[0])
-            rows.append({"routing_kind": kind, "metric": name, **_statistics(part[[name, "runtime_ns"]].dropna())})
+            known = ~np.isnan(metric)
+            rows.append({"routing_kind": kind, "metric": name, **_statistics(metric[known], time_ns[known])})
     frame = timed.loc[heads, [*group, "job", "job_name", "mappings_planned"]].reset_index(drop=True)
     columns = [name for name in names_of("predictors") if name not in frame]
     return pd.concat([frame, pd.DataFrame(rows, columns=columns)], axis=1)
@@ -73,14 +76,13 @@ def _without_mappings(frame: pd.DataFrame, varied: Mapping[str, set[str]]) -> pd
     return rows
 
 
-def _statistics(pairs: pd.DataFrame) -> dict[str, Any]:
-    metric, time_ns = (pairs[name].to_numpy(dtype=np.float64) for name in pairs)
-    enough = len(pairs) >= MIN_ROWS
+def _statistics(metric: Floats, time_ns: Floats) -> dict[str, Any]:
+    enough = len(metric) >= MIN_ROWS
     return {
-        "mappings": len(pairs),
+        "mappings": len(metric),
         "spearman": rank_correlation("spearman", metric, time_ns) if enough else None,
         "kendall": rank_correlation("kendall", metric, time_ns) if enough else None,
-        "regret": regret(metric, time_ns) if len(pairs) > 1 else None,
+        "regret": regret(metric, time_ns) if len(metric) > 1 else None,
     }
 
 

@@ -41,6 +41,7 @@ class SimulateJob(BaseModel):
     attempts_MB: list[int]
     time_min: int
     cpu_s: float
+    second_stage: bool = False
 
     @property
     def priority(self) -> float:
@@ -142,6 +143,7 @@ def jobs_of(pipeline: Pipeline) -> StudyJobs:
                 attempts_MB=[batch.memory_MB(attempt) for attempt in (1, 2, 3)],
                 time_min=batch.time_min(1),
                 cpu_s=batch.cpu_s,
+                second_stage=batch.second_stage,
             )
             for name, batch in pipeline.batches.items()
         },

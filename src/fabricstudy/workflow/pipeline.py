@@ -109,7 +109,9 @@ class Pipeline:
 
     @cached_property
     def batches(self) -> dict[str, Batch]:
-        batches = make_batches(self.plan.points.values(), self.plan.study.limits, self.batch_cpu_s)
+        batches = make_batches(
+            self.plan.points.values(), self.plan.study.limits, self.batch_cpu_s, self.plan.second_stage
+        )
         return {batch.name: batch for batch in batches}
 
     @cached_property

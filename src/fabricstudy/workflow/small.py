@@ -72,9 +72,15 @@ def commands(name: str, jobs: StudyJobs, batch_cpu_s: float) -> Iterator[tuple[s
         yield "workload", [*study, *machines, "--name", chunk, "--out", workload]
     shards = [f"{base}/simulate/{batch}.jsonl" for batch in jobs.batches]
     links = [f"{base}/simulate/{batch}.links.parquet" for batch in jobs.batches]
-    for batch, shard, link in zip(jobs.batches, shards, links, strict=True):
-        of_batch = ["--workloads", *workloads, "--name", batch, "--results", "results", "--links", link, "--out", shard]
-        yield "simulate", [*study, *machines, *of_batch]
+    first = [f"{base}/simulate/{name}.jsonl" for name, batch in jobs.batches.items() if not batch.second_stage]
+    needed = f"{base}/needed.json"
+    for stage in (False, True):
+        if stage and len(first) < len(shards):
+            yield "needed", [*study, "--structures", *structures, "--points", *first, "--out", needed]
+        for (batch, job), shard, link in zip(jobs.batches.items(), shards, links, strict=True):
+            if job.second_stage == stage:
+                files = ["--needed", *([needed] * stage), "--results", "results", "--links", link, "--out", shard]
+                yield "simulate", [*study, *machines, "--workloads", *workloads, "--name", batch, *files]
     schedules = [f"{base}/schedule/{runs}" for runs in jobs.schedules]
     for runs, stem in zip(jobs.schedules, schedules, strict=True):
         files = ["--jobs", f"{stem}.parquet", "--histories", f"{stem}.history.parquet", "--out", f"{stem}.jsonl"]

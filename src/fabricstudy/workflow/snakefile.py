@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from fabricstudy.core.columns import DONE, FAILURE, PARQUET_ONLY, STATUSES, TABLES
+from fabricstudy.core.columns import DONE, FAILURE, NOT_NEEDED, PARQUET_ONLY, STATUSES, TABLES
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.model import ConfigError, Model, Number, at_path
 from fabricstudy.core.phrasing import count_noun, join_words
@@ -131,6 +131,17 @@ class Inputs:
     def folders(wildcards: Any, input: Any) -> list[str]:
         return list(dict.fromkeys(str(Path(file).parent) for file in input.machines))
 
+    def needed_points(self, wildcards: Any) -> list[str]:
+        """Return the file of the needed points, if results decide which points of a batch are."""
+        second = self._studies[wildcards.study].batches[wildcards.batch].second_stage
+        return [f"results/{wildcards.study}/needed.json"] * second
+
+    def first_stage(self, wildcards: Any) -> list[str]:
+        """Return the records of the points that are simulated in any case."""
+        batches = self._studies[wildcards.study].batches
+        names = [name for name, batch in batches.items() if not batch.second_stage]
+        return self._named(wildcards.study, "simulate", names, ".jsonl")
+
     def workloads_of_batch(self, wildcards: Any) -> list[str]:
         chunks = self._studies[wildcards.study].batches[wildcards.batch].workloads
         return self._named(wildcards.study, "workload", chunks, ".parquet")
@@ -190,7 +201,11 @@ class Inputs:
 
     def small(self, study: str) -> list[str]:
         """Return all outputs of a small study but those of its report."""
-        further = [f"results/{study}/{JOBS_FILE}", *self._all(study, "simulate", ".links.parquet")]
+        needed = ["needed.json"] if any(batch.second_stage for batch in self._studies[study].batches.values()) else []
+        further = [
+            *(f"results/{study}/{name}" for name in (JOBS_FILE, *needed)),
+            *self._all(study, "simulate", ".links.parquet"),
+        ]
         runs = [*self._all(study, "schedule", ".parquet"), *self._all(study, "schedule", ".history.parquet")]
         return [*(path for path in self.reports(study) if path.startswith("results/")), *further, *runs]
 
@@ -354,12 +369,13 @@ def count_points(study: str, jobs: StudyJobs, since_s: float, seen: set[str]) ->
         statuses[record["status"]] += 1
         if record["status"] == "skipped":
             missing[f"{record['engine']}: {record['reason']}"] += 1
-        elif record["status"] != "damaged" and record["started"] >= start:
+        elif record["status"] not in ("damaged", NOT_NEEDED) and record["started"] >= start:
             seen.add(record["point_id"])
     others = "".join(f", {statuses[status]:,} {status}" for status in STATUSES if status != DONE and statuses[status])
     new = len(seen) - before
-    cached = statuses.total() - statuses["skipped"] - statuses["damaged"] - new
-    counted = f"{study}: {statuses[DONE]:,} of {jobs.points:,} points done{others} ({new:,} new, {cached:,} cached)"
+    cached = statuses.total() - statuses["skipped"] - statuses["damaged"] - statuses[NOT_NEEDED] - new
+    points = jobs.points - statuses[NOT_NEEDED]
+    counted = f"{study}: {statuses[DONE]:,} of {points:,} points done{others} ({new:,} new, {cached:,} cached)"
     return [
         counted,
         *(f"{study}: {count_noun(count, 'point')} skipped without {engine}" for engine, count in missing.items()),

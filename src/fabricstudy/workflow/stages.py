@@ -6,6 +6,7 @@ Only `plan` plans; the others read its plan, and the outputs of earlier stages.
 from __future__ import annotations
 
 import argparse
+import json
 import signal
 import sys
 import time
@@ -84,6 +85,22 @@ def place_workloads(args: argparse.Namespace) -> None:
     write_workloads(rows, args.out)
 
 
+def find_needed_points(args: argparse.Namespace) -> None:
+    """Find the points of the second stage that a precision or decision needs, from the records of the first one."""
+    from fabricstudy.core.store import read_checksummed
+    from fabricstudy.structure.stage import read_structures
+    from fabricstudy.table.collect import collect
+    from fabricstudy.table.repetitions import needed_points
+    from fabricstudy.table.screening import screened_points
+
+    plan = _plan(args)
+    records = (record for path in args.points for _, record in read_checksummed(path) if record is not None)
+    structures = (structure for path in args.structures for structure in read_structures(path))
+    tables = collect(plan.without(plan.second_stage), records, structures)
+    with atomic_text(args.out) as out:
+        json.dump(sorted(needed_points(plan, tables) | screened_points(plan, tables)), out)
+
+
 def simulate_batch(args: argparse.Namespace) -> None:
     """Simulate the points of one batch that are not cached, and write the records of all."""
     from fabricstudy.core.store import point_store
@@ -105,6 +122,7 @@ def simulate_batch(args: argparse.Namespace) -> None:
         plan.link_load_points,
         plan.drawn_points,
         args.cores,
+        json.loads(args.needed[0].read_text(encoding="utf-8")) if args.needed else None,
     )
 
 
@@ -171,7 +189,11 @@ _STAGES = {
     "machine": (define_machines, ("plan", "ids")),
     "structure": (analyse_machines, ("plan", "machines", "ids", "results")),
     "workload": (place_workloads, ("plan", "machines", "structures", "name")),
-    "simulate": (simulate_batch, ("plan", "machines", "structures", "workloads", "name", "cores", "results", "links")),
+    "needed": (find_needed_points, ("plan", "structures", "points")),
+    "simulate": (
+        simulate_batch,
+        ("plan", "machines", "structures", "workloads", "name", "cores", "results", "links", "needed"),
+    ),
     "analysis": (make_analysis, ("name",)),
     "schedule": (run_schedules, ("plan", "batch-cpu-s", "name", "points", "jobs", "histories")),
 }
@@ -183,6 +205,7 @@ _ARGUMENTS: dict[str, dict[str, object]] = {
     "structures": {"type": Path, "nargs": "+", "required": True, "help": "structures of machines, JSON lines"},
     "workloads": {"type": Path, "nargs": "*", "required": True, "help": "workload definitions, Parquet"},
     "points": {"type": Path, "nargs": "*", "default": [], "help": "records of points, JSON lines"},
+    "needed": {"type": Path, "nargs": "*", "default": [], "help": "ids of the needed points, JSON"},
     "ids": {"nargs": "+", "required": True, "help": "ids of machines"},
     "name": {"required": True, "help": "name of the chunk, batch, analysis or runs"},
     "results": {"type": Path, "required": True, "help": "folder of the caches"},

@@ -12,11 +12,13 @@ import pytest
 
 from fabricstudy.core.extensions import load_extensions, unload_extensions
 from fabricstudy.engine.attempt import attempt_point
-from fabricstudy.engine.contract import EngineFailure
+from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.definitions import built
+from fabricstudy.engine.failures import EngineFailure
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.registry import engine_of
 from fabricstudy.engine.settings import Limits
+from fabricstudy.engine.steady_state import SteadyRun
 
 from ...machines import DRAGONFLY
 
@@ -48,8 +50,7 @@ def config(of: Point, folder: Path) -> dict[str, str]:
     """Return the configuration of a point at its load."""
     assert of.offered is not None
     machine = of.machine.build()
-    destinations = of.offered.destinations(machine, of.seed)
-    engine_of(of.engine).prepare_offered(folder, of, machine, destinations, float(of.offered.load))
+    engine_of(of.engine).write(BuiltPoint(of, machine, load=float(of.offered.load)), folder)
     lines = (folder / "booksim.config").read_text().splitlines()
     return dict(line.rstrip(";").split(" = ") for line in lines)
 
@@ -61,6 +62,12 @@ def test_the_input_is_that_of_the_recorded_run(part: str, tmp_path: Path) -> Non
     assert (tmp_path / part).read_text() == (RECORDED / part).read_text()
 
 
+def read_offered(of: Point, folder: Path, exit_code: int = FINISHED) -> SteadyRun:
+    engine = engine_of(of.engine)
+    engine.check_exit(folder, exit_code)
+    return engine.read_offered(BuiltPoint(of, of.machine.build()), folder)
+
+
 def test_the_recorded_latency_is_that_of_a_geometric_queue(tmp_path: Path) -> None:
     """Two nodes send to each other: three links and two routers without load, 240 ns, and the queue of the sources.
 
@@ -70,7 +77,7 @@ def test_the_recorded_latency_is_that_of_a_geometric_queue(tmp_path: Path) -> No
         shutil.copy(RECORDED / name, tmp_path)
     (tmp_path / "stdout").write_text("")
     of = point(offered=OFFERED | {"warmup": 10_000, "measured": 40_000})
-    run = engine_of(of.engine).read_offered(tmp_path, FINISHED, of, of.machine.build())
+    run = read_offered(of, tmp_path)
     assert run.latency_sum_ns.sum() / run.measured.sum() == pytest.approx(248, rel=0.01)
     assert run.window_ns == 8 * 20_000 * 16 and len(run.created) == 8
     assert run.node_created / (run.window_ns / run.message_ns) == pytest.approx([0.25, 0.25], rel=0.03)
@@ -88,7 +95,7 @@ def test_messages_of_a_node_to_itself_are_not_counted(tmp_path: Path) -> None:
     window = 100  # cycles: 200 messages of 4 cycles in 8 simulations
     (tmp_path / "statistics").write_text(8 * statistics("7 10 20 5", f"{27 / window} {15 / window}"))
     (tmp_path / "stdout").write_text("")
-    run = engine_of(of.engine).read_offered(tmp_path, FINISHED, of, of.machine.build())
+    run = read_offered(of, tmp_path)
     assert run.node_created.tolist() == [80, 160] and run.node_arrived.tolist() == [160, 80]
     assert run.measured.tolist() == run.created.tolist() == [30] * 8
     assert run.latency_sum_ns == pytest.approx([(10 * 20 + 20 * 30) * 16.0] * 8)
@@ -111,7 +118,7 @@ def test_what_is_no_result(text: str | None, stdout: str, code: int, tmp_path: P
         (tmp_path / name).write_text(content)
     of = point()
     with pytest.raises(EngineFailure):
-        engine_of(of.engine).read_offered(tmp_path, code, of, of.machine.build())
+        read_offered(of, tmp_path, code)
 
 
 LATENCIES = {"local": "160 ns", "global": "1600 ns", "host": "16 ns"}

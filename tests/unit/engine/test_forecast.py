@@ -20,6 +20,8 @@ from fabricstudy.machine.distances import distances
 
 from ...machines import DRAGONFLY, point_on
 
+EXTENSIONS = ["furthest_pairing", "low_diameter"]
+
 DRAGONFLY_72: dict[str, Any] = {
     "kind": "dragonfly", "groups": 9, "routers_per_group": 4, "nodes_per_router": 2, "bandwidth": "25 GB/s",
 }  # fmt: skip

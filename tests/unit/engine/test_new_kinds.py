@@ -151,7 +151,7 @@ def test_what_is_derived_from_a_topology_and_wired_otherwise_is_not_taken_for_it
     base: type[Topology], described: dict[str, Any], routing: Any
 ) -> None:
     """SST must not wire a twisted machine as the straight one from which it is derived."""
-    from fabricstudy.engine.contract import Unsupported
+    from fabricstudy.engine.failures import Unsupported
     from fabricstudy.engine.sst.wiring import wire
 
     class Twisted(base):  # type: ignore[misc, valid-type]

@@ -18,8 +18,8 @@ from fabricstudy.core.store import point_store
 from fabricstudy.engine.batch import at_most, make_batches, run_batch, usable_cores
 from fabricstudy.engine.codes import ranks
 from fabricstudy.engine.codes.adapter import Codes
-from fabricstudy.engine.contract import EngineFailure
 from fabricstudy.engine.definitions import built
+from fabricstudy.engine.failures import EngineFailure
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.registry import engines
 from fabricstudy.engine.settings import Limits

@@ -14,6 +14,8 @@ from fabricstudy.routing.dimension_order import DimensionOrder
 
 from ...machines import place_jobs, point_on
 
+EXTENSIONS = ["furthest_pairing"]
+
 TORUS = {"kind": "torus", "shape": [8, 8, 8], "bandwidth": {"links": "1 GB/s", "host": "1 GB/s"}}
 
 

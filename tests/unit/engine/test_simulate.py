@@ -11,13 +11,12 @@ import pytest
 from fabricstudy.core.store import Record
 from fabricstudy.engine.analysis import Analysis
 from fabricstudy.engine.attempt import attempt_point
-from fabricstudy.engine.contract import BackgroundMismatch
+from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.definitions import AnalysedMachine
+from fabricstudy.engine.failures import BackgroundMismatch
 from fabricstudy.engine.outcome import EngineResult, mean_of_senders_ns
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import Limits
-from fabricstudy.machine.graph import Machine
-from fabricstudy.workload.messages import PlacedJob
 
 from ...machines import job_of, point_on
 
@@ -33,8 +32,8 @@ class Telling(Analysis):
     def predict_memory_bytes(self, point: Point) -> float | None:
         return self.memory_bytes
 
-    def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-        links = np.arange(machine.links)
+    def read(self, point: BuiltPoint, folder: Path) -> EngineResult:
+        links = np.arange(point.machine.links)
         stall_ns = np.array(2.0 * links, dtype=np.float64)
         return EngineResult(
             (1.0,), 500.0 * stall_ns, link_packets=links, link_stall_ns=stall_ns, job_rank_mean_ns=(0.5,)
@@ -55,12 +54,12 @@ class Asking(Telling):
         super().__init__()
         self.asks_ns, self.given_ns = list(asks_ns), []  # type: ignore[var-annotated]
 
-    def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
+    def write(self, point: BuiltPoint, folder: Path) -> None:
         assert not any(folder.iterdir())
         (folder / "input").write_text("of one run")
-        self.given_ns.append([job.background_duration_ns for job in jobs])
+        self.given_ns.append([job.background_duration_ns for job in point.jobs])
 
-    def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
+    def read(self, point: BuiltPoint, folder: Path) -> EngineResult:
         if self.asks_ns:
             raise BackgroundMismatch(self.asks_ns.pop(0))
         return EngineResult((7.0, None))

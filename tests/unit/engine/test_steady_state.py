@@ -12,7 +12,7 @@ from scipy.signal import lfilter
 from scipy.stats import linregress, t
 
 from fabricstudy.engine import offered_traffic
-from fabricstudy.engine.contract import EngineFailure
+from fabricstudy.engine.failures import EngineFailure
 from fabricstudy.engine.offered_traffic import check_moves, search_saturation
 from fabricstudy.engine.steady_state import (
     Growth,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from fabricstudy.core.arrays import Ints
-from fabricstudy.engine.contract import Unsupported
+from fabricstudy.engine.failures import Unsupported
 from fabricstudy.engine.packet.adapter import Packet
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.registry import engine_named

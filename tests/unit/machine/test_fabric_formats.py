@@ -24,6 +24,7 @@ from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.fabric import FORMATS, FormatName
 from fabricstudy.machine.fabric.dot import read as read_dot
+from fabricstudy.machine.fabric.simgrid import read as read_simgrid
 from fabricstudy.machine.named import NamedMachine
 
 HOSTS_OF = {0: 3, 1: 1, 2: 2, 3: 0, 4: 2, 5: 1}
@@ -621,6 +622,17 @@ def test_clusters_of_simgrid_are_switches(tmp_path: Path, caplog: pytest.LogCapt
     assert (machine.routers, machine.cables) == (3, 3) and machine.nodes_of_router.tolist() == [4, 2, 3]
     assert (machine.host.bandwidth_Bps, machine.host.latency_ns) == (0.125e9, 24e3) and "n1-9.x" in machine.node_names
     assert "3 backbones of clusters, 1 links that several cables share" in caplog.messages[-1]
+    assert "3 links whose two directions share their bandwidth" in caplog.messages[-1]
+    wireless = link.replace("SHARED", "WIFI")
+    text = f'<platform><zone id="z">{clusters}{wireless}{routes}</zone></platform>'
+    assert refusal_of(tmp_path, "p.xml", text).value == "bb"
+
+
+def test_a_cluster_of_very_many_hosts_takes_a_time_in_proportion(tmp_path: Path) -> None:
+    cluster = '<cluster id="c" prefix="n" suffix="" radical="0-9999" bw="1GBps" lat="1us"/>'
+    begin = time.process_time()
+    assert len(read_simgrid(f"<platform>{cluster}</platform>".encode()).ports) == 10_000
+    assert time.process_time() - begin < 2
 
 
 @pytest.mark.parametrize(

@@ -150,6 +150,8 @@ def test_failed_routers_take_cables_and_nodes() -> None:
     assert np.bincount(machine.group).tolist() == [3, 3, *[4] * 7]  # type: ignore[arg-type]
     assert config(DRAGONFLY, routers=1).traits == frozenset()
     assert config(DRAGONFLY, cables=1).traits == {"groups"}
+    without_a_group = built(DRAGONFLY, routers=[4, 5, 6, 7])
+    assert np.bincount(without_a_group.group).tolist() == [4] * 8  # type: ignore[arg-type]
 
 
 def test_nodes_that_are_cut_off_leave_the_pool() -> None:

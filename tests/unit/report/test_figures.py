@@ -13,13 +13,17 @@ import pandas as pd
 import pytest
 import seaborn as sns
 import yaml
+from matplotlib.collections import LineCollection, PathCollection, QuadMesh
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.markers import MarkerStyle
 
-from fabricstudy.report.axis_figures import _data, _shade, draw_axis_figure
-from fabricstudy.report.ecdf import steps
-from fabricstudy.report.figure_style import PLAIN_NUMBERS, colour, dropped_note, log_ticks
+from fabricstudy.report.axis_figures import _data, draw_axis_figure
+from fabricstudy.report.ecdf import draw_ecdf
+from fabricstudy.report.figure_style import PLAIN_NUMBERS, Looks, dropped_note, lighten, log_ticks
 from fabricstudy.report.figures import RenderedFigure, draw
-from fabricstudy.report.heatmap import _colours
+from fabricstudy.report.heatmap import _colours, draw_heatmap
+from fabricstudy.report.page import LEAST_PX
 from fabricstudy.report.scatter import draw_scatter as scatter_canvas
 from fabricstudy.report.scatter import fronts
 from fabricstudy.study.figures import Figure as AxisFigure
@@ -125,7 +129,7 @@ def test_where_leaves_the_reference_of_a_normalised_figure(make: Make) -> None:
     shown = {**FIGURES[1], "where": {"routing": "valiant"}}
     valiant, both = (drawn(make(figures=[figure], claims=[]), "bars")["bars"].alt for figure in (shown, FIGURES[1]))
     values = [float(text) for text in re.findall(r"([\d.]+) at", valiant)]
-    assert "minimal" not in valiant and values and min(values) != 1.0
+    assert "minimal, " not in valiant and values and min(values) != 1.0
     assert max(values) == max(float(text) for text in re.findall(r"([\d.]+) at", both))
 
 
@@ -138,20 +142,33 @@ def test_one_hue_axis_is_one_colour_a_label_whatever_its_text(make: Make) -> Non
     case = make(figures=[figure], claims=[], sweep=sweep, seeds=1)
     (declared,) = case.study.figures
     assert isinstance(declared, AxisFigure)
-    data = _data(declared, case.tables)
-    assert set(data.family.values()) == set(data.hues)
-    colours = {tuple(colour(data.family, hue)) for hue in data.hues}
-    plain = {tuple(colour) for colour in sns.color_palette("colorblind", len(data.hues))}
-    assert colours == plain
+    looks = _data(declared, case.tables).looks
+    assert set(looks.family.values()) == set(looks.hues)
+    assert list(looks.palette.values()) == list(sns.color_palette("colorblind", len(looks.hues)))
 
 
-def test_two_hue_axes_are_families_of_colours(make: Make) -> None:
-    case = make()
-    bars = next(one for one in case.study.figures if one.id == "bars")
-    assert isinstance(bars, AxisFigure)
-    data = _data(bars, case.tables)
-    assert set(data.family.values()) == {"minimal", "valiant"}
-    assert len(data.family) == 4
+@pytest.mark.parametrize("kind", ["line", "bar"])
+def test_a_legend_is_in_view_on_a_telephone(make: Make, kind: str) -> None:
+    """A figure is at least 660 px wide for 7.6 inches, and scrolls sideways."""
+    figure = {**FIGURES[1], "kind": kind, "hue": ["routing", "message", "alpha"], "normalise_to": {}, "x": "seed"}
+    canvas = canvas_of(make(figures=[figure], claims=[]))
+    canvas.canvas.draw()
+    right_inches = canvas.legends[0].get_window_extent().x1 / canvas.dpi
+    assert len(canvas.legends[0].get_texts()) == 8 and right_inches * LEAST_PX / 7.6 < 390
+
+
+def test_the_axis_of_normalised_values_names_the_reference(make: Make) -> None:
+    axes, *_ = canvas_of(make(figures=[FIGURES[1]], claims=[])).axes
+    assert axes.get_ylabel().replace("\n", " ") == "runtime relative to routing minimal"
+
+
+def test_two_hue_axes_are_families_of_colours() -> None:
+    """The second axis sets the lightness."""
+    names = [(first, second) for first in ("minimal", "valiant") for second in ("small", "large")]
+    marks = pd.DataFrame({"hue": map(", ".join, names), "family": [first for first, _ in names], "style": ""})
+    colours = list(Looks(marks).palette.values())
+    first, second = sns.color_palette("colorblind", 2)
+    assert colours == [first, lighten(first, 0.7), second, lighten(second, 0.7)]
 
 
 def test_units_stand_on_the_axes(pictures: dict[str, RenderedFigure]) -> None:
@@ -457,10 +474,8 @@ def test_times_of_a_scatter_plot_over_those_of_a_machine(make: Make) -> None:
     plain, case = priced(make, prices), priced(make, prices, unit=None, normalise_to={"machine": "lean"})
     canvases = [scatter_canvas(one.study.figures[0], one.tables)[0] for one in (plain, case)]  # type: ignore[arg-type]
     for times, ratios in zip(*(canvas.axes for canvas in canvases), strict=True):
-        marks, over = (
-            [line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "None"] for axes in (times, ratios)
-        )
-        assert over == pytest.approx([time / marks[0] for time in marks])
+        marks, over = (axes.collections[0].get_offsets()[:, 1] for axes in (times, ratios))
+        assert over.tolist() == pytest.approx((marks / marks[0]).tolist())
     (front,) = fronts(case.study.figures, case.tables, {})
     assert "for routing minimal rich (20, 1.06) and lean (30, 1), of 3" in front
     assert told(case)["a"].basis.endswith("none missing; 4 comparisons.")
@@ -498,9 +513,12 @@ def test_the_front_names_its_price_list_and_what_another_one_changes(make: Make)
 def test_marks_of_a_scatter_plot_differ_in_shape(make: Make) -> None:
     case = priced(make, {"lean": 30.0, "ring": 31.0, "rich": 20.0})
     canvas = scatter_canvas(case.study.figures[0], case.tables)[0]  # type: ignore[arg-type]
-    marks = [line.get_marker() for line in canvas.axes[0].lines if line.get_linestyle() == "None"]
-    assert len(set(marks)) == 3
-    assert marks == [handle.get_marker() for handle in canvas.legends[0].legend_handles[:3]]  # type: ignore[union-attr]
+    shapes = [path.vertices.tolist() for path in canvas.axes[0].collections[0].get_paths()]  # type: ignore[union-attr]
+    handles = [handle for handle in canvas.legends[0].legend_handles if isinstance(handle, Line2D)][:3]
+    assert all(one != other for i, one in enumerate(shapes) for other in shapes[:i])
+    for handle, vertices in zip(handles, shapes, strict=True):
+        marker = MarkerStyle(handle.get_marker())
+        assert marker.get_path().transformed(marker.get_transform()).vertices.tolist() == vertices  # type: ignore[union-attr]
 
 
 def test_a_mark_takes_its_price_from_one_row(make: Make) -> None:
@@ -517,8 +535,8 @@ PARTS = {
 
 def test_upper_parts_of_a_bar_are_lighter() -> None:
     base = (0.0, 0.5, 1.0)
-    assert _shade(base, 0, 2) == base
-    assert _shade(base, 1, 2) == pytest.approx((0.65, 0.825, 1.0))
+    assert lighten(base, 0) == base
+    assert lighten(base, 0.65) == pytest.approx((0.65, 0.825, 1.0))
 
 
 def test_bars_stand_on_one_another_and_reach_to_y(make: Make) -> None:
@@ -531,7 +549,7 @@ def test_bars_stand_on_one_another_and_reach_to_y(make: Make) -> None:
     data = _data(figure, case.tables)
     canvas = draw_axis_figure(figure, case.tables).canvas
     heights = {round(bar.get_height(), 6) for bars in canvas.axes[0].containers for bar in bars}
-    whole = {round(float(one), 6) for one in data.frame.groupby(["x", "hue"])["y"].median()}
+    whole = {round(float(one), 6) for one in data.rows.groupby(["x", "hue"])["y"].median()}
     assert heights == whole | {0.2}
     assert [text.get_text() for text in canvas.legends[0].get_texts()][-2:] == ["communication", "compute"]
     jobs["compute_ns"] *= 2
@@ -550,22 +568,19 @@ BARS = {"id": "a", "kind": "bar", "title": "A", "x": "message", "y": "runtime_ns
 
 def test_each_bar_shows_its_bound(make: Make) -> None:
     (axes,) = canvas_of(make(figures=[{**BARS, "show_bound": True}])).axes
-    marks = [line for line in axes.lines if len(np.unique(line.get_ydata())) == 1 and np.size(line.get_xdata()) == 2]
     bars = [bar for bars in axes.containers for bar in getattr(bars, "patches", [])]
-    found = sorted(
-        (np.asarray(line.get_xdata()).mean(), np.asarray(line.get_ydata())[0])
-        for line in marks
-        if line.get_linestyle() != "-"
-    )
+    (bounds,) = (part for part in axes.collections if isinstance(part, LineCollection))
+    ends = [segment for segment in bounds.get_segments() if len(segment)]
     middles = sorted(bar.get_x() + bar.get_width() / 2 for bar in bars)
-    assert [x for x, _ in found] == pytest.approx(middles) and {y for _, y in found} == {9e5}
+    assert sorted(segment[:, 0].mean() for segment in ends) == pytest.approx(middles)
+    assert {float(y) for segment in ends for y in segment[:, 1]} == {9e5}
 
 
 def test_each_bar_shows_its_interval(make: Make) -> None:
     (axes,) = canvas_of(make(figures=[{**BARS, "interval": ["bound_ns", "runtime_ns"]}])).axes
     bars = [bar for bars in axes.containers for bar in getattr(bars, "patches", [])]
-    (whiskers,) = (part for part in axes.collections if hasattr(part, "get_segments"))
-    ends = sorted((segment[0][0], segment[0][1], segment[1][1]) for segment in whiskers.get_segments())
+    lines = [np.array(line.get_data(), dtype=float) for line in axes.lines]
+    ends = sorted((np.nanmean(x), np.nanmin(y), np.nanmax(y)) for x, y in lines)
     assert [x for x, _, _ in ends] == pytest.approx(sorted(bar.get_x() + bar.get_width() / 2 for bar in bars))
     assert {low for _, low, _ in ends} == {9e5} and all(high > low for _, low, high in ends)
 
@@ -578,7 +593,7 @@ def test_a_shared_scale_reaches_to_the_values_of_each_panel(make: Make) -> None:
     case.tables.jobs.loc[case.tables.jobs["routing"] == last, "runtime_ns"] *= 8
     data = _data(figure, case.tables)
     tops = [axes.get_ylim()[1] for axes in draw_axis_figure(figure, case.tables).canvas.axes]
-    assert len(tops) > 1 and min(tops) >= data.frame["y"].max()
+    assert len(tops) > 1 and min(tops) >= data.rows["y"].max()
 
 
 @pytest.mark.parametrize(("times", "same"), [(9.0, True), (12.0, False)])
@@ -612,7 +627,70 @@ def test_an_ecdf_is_the_share_of_values_that_are_no_larger(make: Make) -> None:
     assert "24 values of n = 24 points, 3 seeds" in one.basis
     times = case.tables.jobs.query("routing == 'valiant'")["runtime_ns"]
     assert f"valiant: half at most {times.median():.0f}" in one.alt
-    values = np.random.default_rng(1).random(50_000)
-    at, shares = steps(values)
-    assert len(at) <= 1000 and shares[-1] == 1
-    assert np.abs(np.searchsorted(np.sort(values), at, "right") / len(values) - shares).max() < 1e-12
+
+
+# Numbers that a figure draws in each panel, as rows of text, and what pandas computes from the table.
+
+
+def in_panels(case: Case, numbers: Callable[[Any], Sequence[float]]) -> dict[str, list[float]]:
+    """Return the sorted numbers that are drawn in each panel of the only figure, by its title."""
+    figure = case.study.figures[0]
+    draw_figure = scatter_canvas if figure.kind == "scatter" else draw_axis_figure
+    draw_figure = {"ecdf": draw_ecdf, "heatmap": draw_heatmap}.get(figure.kind, draw_figure)  # type: ignore[assignment]
+    canvas = draw_figure(figure, case.tables).canvas  # type: ignore[arg-type]
+    return {axes.get_title(): sorted(map(float, numbers(axes))) for axes in canvas.axes if axes.get_title()}
+
+
+def of_lines(axes: Any) -> list[float]:
+    return [y for line in axes.lines if line.get_linestyle() != "None" for y in line.get_ydata()]
+
+
+def of_whiskers(axes: Any) -> list[float]:
+    return [y for part in axes.collections for segment in part.get_segments() for y in segment[:, 1]]
+
+
+def of_bars(axes: Any) -> list[float]:
+    return [bar.get_height() for bars in axes.containers for bar in bars]
+
+
+def of_points(axes: Any) -> list[float]:
+    marks: list[Any] = [part for part in axes.collections if isinstance(part, PathCollection)]
+    return [y for part in marks for _, y in part.get_offsets()]
+
+
+def of_cells(axes: Any) -> list[float]:
+    cells: list[Any] = [part for part in axes.collections if isinstance(part, QuadMesh)]
+    return [y for part in cells for y in part.get_array().ravel()]
+
+
+def of_steps(axes: Any) -> list[float]:
+    return [x for line in axes.lines for x in line.get_xdata()[1:]]
+
+
+MEDIAN, ENDS, ALL = ["median"], ["min", "max"], [pd.Series.tolist]
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys", "numbers", "expected"),
+    [
+        ({"kind": "line", "x": "alpha", "hue": "message"}, ["alpha", "message"], of_lines, MEDIAN),
+        ({"kind": "line", "x": "alpha", "hue": "message"}, ["alpha", "message"], of_whiskers, ENDS),
+        ({"kind": "line", "x": "alpha", "style": "message"}, ["alpha", "message"], of_lines, MEDIAN),
+        ({"kind": "bar", "x": "alpha", "hue": "message"}, ["alpha", "message"], of_bars, MEDIAN),
+        ({"kind": "box", "x": "alpha", "hue": "message"}, ["alpha", "message"], of_points, ALL),
+        ({"kind": "scatter", "x": "hop_bytes", "hue": "alpha", "style": "message"}, ["alpha", "message"], of_points,
+         MEDIAN),
+        ({"kind": "heatmap", "x": "alpha", "y": "message", "value": "runtime_ns"}, ["alpha", "message"], of_cells,
+         MEDIAN),
+        ({"kind": "ecdf", "x": "runtime_ns", "hue": "message"}, ["message"], of_steps, ALL),
+    ],
+)  # fmt: skip
+def test_plotted_numbers_are_those_of_the_table(
+    make: Make, kind: dict[str, Any], keys: list[str], numbers: Any, expected: list[Any]
+) -> None:
+    y = {} if kind["kind"] in ("heatmap", "ecdf") else {"y": "runtime_ns"}
+    case = make(figures=[{"id": "a", "title": "A", "columns": "routing", "unit": "ms", **y, **kind}], claims=[])
+    drawn = in_panels(case, numbers)
+    for routing, part in case.tables.jobs.groupby("routing"):
+        values = part.groupby(keys)["runtime_ns"].agg(expected) if expected is not ALL else part["runtime_ns"]
+        assert drawn[f"routing: {routing}"] == pytest.approx(sorted(np.ravel(values) / 1e6), rel=1e-12)

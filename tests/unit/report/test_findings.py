@@ -253,7 +253,8 @@ def test_what_was_computed_is_told_apart(make: Make) -> None:
 
 
 def test_slowdowns_are_told(make: Make) -> None:
-    rows = pd.DataFrame({"experiment": "main", "slowdown": [1.0, 1.5, 3.0]})
+    slowdowns = [1.0, 1.5, 3.0, 3.0]  # the last one is that of the same job in another experiment
+    rows = pd.DataFrame({"point_id": ["a", "b", "c", "c"], "job": 0, "slowdown": slowdowns})
     words = told(make(), interference=rows)
     assert "1.5 in the median (1 to 3, 3 jobs)" in words
 
@@ -301,7 +302,8 @@ def test_many_schedules_count_for_more_than_the_few_simulations_behind_them(make
     runs = pd.DataFrame(
         [
             {
-                "schedule": "s", "network": network, "order": order, "seed": seed, "status": "done",
+                "schedule": "s", "run_id": f"{network}-{order}-{seed}", "network": network, "order": order,
+                "seed": seed, "status": "done",
                 "wait_mean_s": (20.0 if network == "torus" else 10.0) * (1 + seed / 100),
             }
             for network in ("torus", "mesh") for order in ("fcfs", "wfp") for seed in range(100)
@@ -330,6 +332,24 @@ def test_a_study_of_sizes_alone_tells_what_grows_and_draws_a_line(make: Make) ->
     (growth,) = found.growths
     assert (growth.least, growth.most, growth.factors, growth.comparisons) == ("1 kB", "16 kB", (10, 10, 10), 1)
     assert "by a factor of 10 from message 1 kB to 16 kB." in " ".join(sentences(tables, found))
+
+
+@pytest.mark.parametrize(("lead", "told"), [(1.5, True), (1.0005, False)])
+def test_where_another_label_becomes_the_best_one(make: Make, lead: float, told: bool) -> None:
+    """Minimal is the best one up to 4 kB, Valiant from 16 kB on, unless the lead at an end is within 0.1 %."""
+    sweep = {
+        "message": {"of": "jobs.0.pattern.message", "values": ["4 kB", "16 kB", "1 kB", "64 kB"]},
+        "routing": STUDY["sweep"]["routing"],
+    }
+    case = make(sweep=sweep, figures=[], claims=[], seeds=1)
+    minimal = {"1 kB": 1.0, "4 kB": 1.0, "16 kB": 2.0, "64 kB": lead}
+    valiant = {"1 kB": 2.0, "4 kB": 1.1, "16 kB": 1.0, "64 kB": 1.0}
+    times = {"minimal": minimal, "valiant": valiant}
+    tables = timed(case.tables, lambda row: times[row["routing"]][row["message"]])
+    found = effects(tables, case.study.design_axes, size_axes(case.study))
+    assert found is not None and bool(found.crossings) == told
+    words = " ".join(sentences(tables, found))
+    assert ("Best routing by message: minimal from 1 kB to 4 kB, valiant from 16 kB to 64 kB." in words) == told
 
 
 def test_a_choice_of_sizes_is_not_told_twice(make: Make) -> None:

@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from fabricstudy.machine.graph import LinkClass, Machine
 from fabricstudy.report.machine_picture import Scene, draw_machines
 from fabricstudy.study.figures import MachineFigure
-from fabricstudy.study.file import validate_machine
+from fabricstudy.study.file import validate_machine, validate_study
 from fabricstudy.study.plan import rows_of_figure
 
 TREE, HYPERX = (
@@ -107,3 +107,18 @@ def test_rows_of_a_figure_are_read_a_few_times_each(size: int) -> None:
     rows: list[Any] = [Counted(experiment="e", labels={}, point_id=str(number)) for number in range(size)]
     assert list(rows_of_figure(figure, rows).values()) == [rows[:1]]
     assert Counted.reads <= 5 * size
+
+
+def test_a_study_without_figures_draws_its_placements() -> None:
+    """An allocation that is varied is drawn, with a panel for each of its labels."""
+    job = {"share": 0.5, "pattern": {"kind": "ring", "message": "1 kB"}}
+    study = {
+        "study": "s", "machine": {"kind": "torus", "shape": [4, 4], "bandwidth": "1 GB/s"},
+        "routing": "dimension-order", "jobs": [job], "engine": "packet",
+        "sweep": {"where": {"of": "jobs.0.allocation", "values": ["cluster", "random"]}},
+    }  # fmt: skip
+    figures = validate_study(study).report_figures
+    (placement,) = (figure for figure in figures if isinstance(figure, MachineFigure))
+    assert (placement.columns, placement.experiment) == ("where", "main")
+    fixed = {name: value for name, value in study.items() if name != "sweep"}
+    assert not any(isinstance(figure, MachineFigure) for figure in validate_study(fixed).report_figures)

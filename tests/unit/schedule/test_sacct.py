@@ -49,8 +49,9 @@ def test_jobs_of_an_accounting(tmp_path: Path) -> None:
 def test_other_columns_of_the_same_content(tmp_path: Path) -> None:
     """Columns of raw numbers, in another order, with the separator at the end of a line, as --parsable prints."""
     text = "State|AllocNodes|ElapsedRaw|TimelimitRaw|Submit|User|JobIDRaw|\nFAILED|3|90|2|2026-03-01T10:00|x|7|\n"
-    jobs = read(tmp_path, text)
-    assert (jobs.number[0], jobs.runtime_s[0], jobs.request_s[0], jobs.nodes[0]) == (7, 90, 120, 3)
+    for end in ("|\n", "\n"):  # published logs have the separator in the first line alone, too
+        jobs = read(tmp_path, text.removesuffix("|\n") + end)
+        assert (jobs.number[0], jobs.runtime_s[0], jobs.request_s[0], jobs.nodes[0]) == (7, 90, 120, 3)
 
 
 ROW = "1|2026-03-01T10:00:30|2026-03-01T10:01:00|2026-03-01T11:01:00|2|96|02:00:00|COMPLETED"
@@ -75,6 +76,15 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, text: str, code: st
     with pytest.raises(ConfigError) as refusal:
         read(tmp_path, text)
     assert (refusal.value.code, refusal.value.path) == (code, path)
+
+
+@pytest.mark.parametrize(("column", "keys"), [("NNodes", {}), ("NCPUS", {"cores_per_node": 48})])
+def test_sizes_in_the_other_column_are_told_by_the_key_to_change(
+    tmp_path: Path, column: str, keys: dict[str, int]
+) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        read(tmp_path, HEAD.replace(column, "User") + ROW, **keys)
+    assert "cores_per_node" in refusal.value.remedy
 
 
 def test_each_kind_tells_the_other(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from fabricstudy.schedule import (
     simulate_schedule,
 )
 from fabricstudy.schedule.kernel.compiled import SOURCES, cache_folder, compiled_score
-from fabricstudy.schedule.metrics import bounded_slowdown, class_rows, list_rows, schedule_row
+from fabricstudy.schedule.metrics import bounded_slowdown, class_rows, is_saturated, list_rows, schedule_row
 
 LINE: Any = {"kind": "bluegene-p", "midplanes": [1, 1, 4]}
 SINGLES: Any = [{"shape": [1, 1, 1]}]
@@ -156,6 +157,23 @@ def test_rows_by_hand() -> None:
     assert (row["makespan_s"], row["response_mean_s"], row["rounded_up"], row["running_at_end"]) == (150, 70, 1, 2)
     assert bounded_slowdown(np.array([5.0, 40.0]), np.array([1.0, 20.0])).tolist() == [1.0, 2.0]
     assert [(own["class_nodes"], own["jobs"]) for own in class_rows(jobs, run(of, jobs))] == [(512, 3)]
+
+
+def test_useful_time_is_that_without_slowdown() -> None:
+    """A job of one midplane of four and 100 s takes 200 s, as long as the window."""
+    of = of_line()
+    jobs = Jobs.of([0, 200], [100, 10], [100, 10], [512, 512])
+    row = schedule_row(of, jobs, run(of, jobs, factors=np.full((2, 1), 2.0)))
+    assert (row["utilisation"], row["useful_utilisation"]) == (0.25, 0.125)
+
+
+@pytest.mark.parametrize(("waiting", "saturated"), [(19, False), (20, True)])
+def test_work_waits_by_more_than_chance_from_1_96_deviations_on(waiting: int, saturated: bool) -> None:
+    """A hundred jobs of one node-second have a deviation of ten."""
+    jobs = Jobs.of(np.zeros(100), np.ones(100), np.ones(100), np.ones(100, dtype=np.int64))
+    start_s = np.where(np.arange(100) < waiting, 2.0, 0.0)
+    found: Any = SimpleNamespace(ran=np.ones(100, dtype=np.bool_), start_s=start_s)
+    assert is_saturated(jobs, found, np.ones(100), 1.0) == saturated
 
 
 def test_percentiles_of_waits_by_hand() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from hypothesis import strategies as st
 from fabricstudy.core import input_files
 from fabricstudy.core.errors import ConfigError
 from fabricstudy.schedule import Jobs, Trace
-from fabricstudy.schedule.trace.swf import swf_text
+from fabricstudy.schedule.trace.swf_log import swf_text
 
 NODES = 100
 
@@ -100,7 +102,11 @@ def test_ways_of_writing(tmp_path: Path, text: str | bytes) -> None:
         (line(1, asked="1e30"), "invalid-trace", "line 1, column 8 (requested processors)"),
         (line(1, got=10**19), "invalid-trace", "line 1, column 5 (allocated processors)"),
         (line(1, 1e12), "invalid-trace", "line 1, column 2 (submit time)"),
-        ("; MaxProcs: " + "9" * 5000 + "\n" + line(1) + "x" * 20_000, "invalid-trace", "line 2"),
+        (
+            "; MaxProcs: " + "9" * 5000 + "\n" + line(1) + "x" * 20_000,
+            "invalid-trace",
+            "line 2, column 18 (think time)",
+        ),
         (b"PK\x03\x04" + bytes(20), "file-unreadable", None),
         (gzip.compress(line(1).encode(), mtime=0)[:-9], "file-unreadable", None),
     ],
@@ -110,6 +116,42 @@ def test_what_is_refused(tmp_path: Path, text: str | bytes, code: str, path: str
         read(tmp_path, text)
     assert (error.value.code, error.value.file, error.value.path) == (code, "log.swf", path)
     assert error.value.remedy
+
+
+WORDS = st.sampled_from([
+    "-1", "0", "1", "4", "60", "99", "101", "1.5", "-2", "1e3", "1e400", "nan", "inf", "1_0", "\u0661", "+7", "1" * 400,
+    "99999999999999999999", "", "x", ";", "0x1", "\t", "\x00",
+])  # fmt: skip
+LINES = st.one_of(
+    st.lists(WORDS, min_size=16, max_size=19).map(" ".join),
+    st.builds(
+        lambda at, word: " ".join([*line().split()[:at], word, *line().split()[at + 1 :]]), st.integers(0, 17), WORDS
+    ),
+    st.sampled_from([
+        "", ";", "; MaxProcs: 4", "; MaxNodes: 99999999999999999", "; MaxNodes: x", line(), line(2, 5), line(3, 1),
+        line(2, 5, status=2), line(status=3), "JobID|Submit|", "1 " * 600, "\r",
+    ]),
+)  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(lines=st.lists(LINES, max_size=6), cores=st.sampled_from([None, 1, 3]), repeated=st.sampled_from([1, 1, 500]))
+def test_whatever_a_log_holds_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str], cores: int | None, repeated: int
+) -> None:
+    keys = {"cores_per_node": cores} | ({"load": 0.5} if repeated > 1 else {})
+    begin = time.process_time()
+    tracemalloc.start()
+    try:
+        jobs = read(tmp_path_factory.getbasetemp(), "\n".join(lines * repeated), **keys)
+        assert (jobs.runtime_s > 0).all() and (jobs.submit_s >= 0).all() and (jobs.request_s > 0).all()
+        assert ((jobs.nodes > 0) & (jobs.nodes <= NODES)).all() and np.isfinite(jobs.submit_s).all()
+    except ConfigError as error:
+        assert error.remedy and len(str(error)) < 600
+    finally:
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert time.process_time() - begin < 5 and peak < 100_000_000
 
 
 def test_a_log_that_unpacks_to_very_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

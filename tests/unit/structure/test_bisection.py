@@ -151,8 +151,6 @@ SMALL_DRAGONFLY = [
     ("relative", 1, 20),
     ("circulant", 1, 20),
     ("absolute", 1.25, 24),
-    ("relative", 1.25, 24),
-    ("circulant", 1.25, 24),
     ("absolute", 3, 24),
     ("relative", 3, 32),
     ("circulant", 3, 36),

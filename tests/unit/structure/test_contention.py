@@ -9,7 +9,7 @@ import pytest
 from fabricstudy.analysis.contention import Contention
 from fabricstudy.analysis.printed import Printed
 
-EXTENSIONS = ["wicon"]
+EXTENSIONS = ["ordered", "wicon"]
 
 BGP = {"kind": "bluegene-p", "midplanes": [1, 1, 2]}
 XT3 = BGP | {"cores_per_node": 2}

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from fabricstudy.analysis import resilience
 from fabricstudy.analysis.base import Analysis
-from fabricstudy.analysis.resilience import disconnected_at, hops_from, sources_of
+from fabricstudy.analysis.resilience import disconnected_at, sources_of
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.faults import fault_order
 from fabricstudy.machine.graph import Machine
@@ -73,12 +73,12 @@ def test_rows_are_those_of_networkx(machine: dict[str, Any]) -> None:
 def test_a_sample_of_sources_estimates_the_hops(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Topology.model_validate(TORUS | {"shape": [12, 12]}).build()
     whole = hop_figures(machine)
-    assert hops_from(machine, sources_of(machine)) == pytest.approx(whole)
+    assert hop_figures(machine, sources_of(machine)) == pytest.approx(whole)
     monkeypatch.setattr(resilience, "MAX_EXACT", 100)
     monkeypatch.setattr(resilience, "SAMPLED_ROUTERS", 20)
     assert len(sources_of(machine)) == 20
     # A torus looks the same from each router.
-    assert hops_from(machine, sources_of(machine)) == pytest.approx(whole)
+    assert hop_figures(machine, sources_of(machine)) == pytest.approx(whole)
 
 
 DISCONNECTED = {

@@ -24,7 +24,6 @@ FAST = {
 }
 KEYS: dict[str, dict[str, Any]] = {
     "explicit": {"nodes": [3, 1, 0, 2, 9, 8, 7, 6]},
-    "ordered": {"order": "ZYXT"},
     "fragmented": {"trace": {"kind": "lublin", "jobs": 200}, "after": "1 h"},
     "slurm": {"trace": {"kind": "lublin", "jobs": 200}, "after": "1 h"},
     "file": {"file": "ranks.txt", "cores": list(range(15, -1, -1))},
@@ -54,7 +53,7 @@ def assert_shared(first: Point, second: Point) -> None:
 def test_mappings_do_not_depend_on_speeds(kind: str) -> None:
     if kind == "scotch":
         pytest.importorskip("scotchpy")
-    for machine in (TORUS, DRAGONFLY) if kind != "ordered" else (TORUS,):
+    for machine in (TORUS, DRAGONFLY):
         assert_shared(*pair(machine, nodes=8, mapping={"kind": kind} | KEYS.get(kind, {})))
 
 

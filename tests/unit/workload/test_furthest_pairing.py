@@ -17,9 +17,14 @@ from fabricstudy.machine.distances import distances
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 from fabricstudy.workload.pattern.base import JobPlacement
-from fabricstudy.workload.pattern.furthest_pairing import FurthestPairing, antipodes, furthest_pairs
 
-CONFIG = FurthestPairing.model_validate({"message": "1 kB"})
+from ...bundled import bundled_extension
+
+EXTENSIONS = ["furthest_pairing"]
+
+PAIRING = bundled_extension("furthest_pairing")
+antipodes, furthest_pairs = PAIRING.antipodes, PAIRING.furthest_pairs
+CONFIG = PAIRING.FurthestPairing.model_validate({"message": "1 kB"})
 
 
 def hops_of(graph: nx.Graph) -> np.ndarray:

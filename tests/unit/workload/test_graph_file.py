@@ -13,13 +13,14 @@ from pydantic import ValidationError
 from scipy.io import mmwrite
 from scipy.sparse import coo_array
 
+from fabricstudy.core.input_files import InputFileError
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 from fabricstudy.machine.base import Topology
 from fabricstudy.workload.mapping import Mapping
 from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.pattern.base import Pattern
-from fabricstudy.workload.pattern.task_graph import group_tasks, rank_messages, read_graph
+from fabricstudy.workload.pattern.task_graph import group_tasks, parse_graph, rank_messages, read_graph
 
 
 def written(folder: Path, name: str, text: str) -> Path:
@@ -80,6 +81,23 @@ def test_a_matrix_of_bytes_is_a_graph(tmp_path: Path, name: str, text: str) -> N
     graph, _ = read_graph(written(tmp_path, name, text))
     assert (graph.tasks, graph.source.tolist(), graph.destination.tolist()) == (3, [0, 1, 2], [1, 2, 0])
     assert graph.units.tolist() == [5, 7, 1]
+
+
+@pytest.mark.parametrize("text", [
+    "3 2 001\n2 5\n1 5 3 7\n2 7\n", "source,destination,weight\n0,1,5\n1,0,5\n1,2,7\n2,1,7\n",
+    "0 5 0\n5 0 7\n0 7 0\n", "%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n2 1 5\n3 2 7\n",
+    "source,destination,bytes\n0,1,5\n1,0,5\n1,2,7\n2,1,7\n",
+])  # fmt: skip
+@pytest.mark.parametrize("name", ["g", "g.out", "g.txt"])
+def test_the_content_tells_the_format(tmp_path: Path, name: str, text: str) -> None:
+    expected = {(0, 1, 5.0), (1, 0, 5.0), (1, 2, 7.0), (2, 1, 7.0)}
+    assert edges_of(written(tmp_path, name, text)) == expected
+
+
+def test_a_format_by_name_overrides_the_content(tmp_path: Path) -> None:
+    assert parse_graph(Path("g"), b"1 2\n2 1\n").tasks == 2
+    with pytest.raises(InputFileError):
+        parse_graph(Path("g"), b"1 2\n2 1\n", "metis")
 
 
 def test_csv_is_directed_and_loops_are_counted(tmp_path: Path) -> None:

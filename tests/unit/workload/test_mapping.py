@@ -18,6 +18,8 @@ from fabricstudy.workload.mapping.recursive_bisection import RecursiveBisection,
 from fabricstudy.workload.mapping.tasks import Slots, Tasks
 from fabricstudy.workload.messages import Messages, PlacedJob, WorkloadError, hop_bytes
 
+EXTENSIONS = ["furthest_pairing"]
+
 STENCIL = {"kind": "stencil", "message": "100 kB"}
 
 

@@ -17,6 +17,8 @@ from fabricstudy.workload.operations import CALC, RECEIVE, SEND, Operations
 from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.traces import parquet
 
+EXTENSIONS = ["domain_all_to_all"]
+
 NAMES = ("forward", "tensor")
 
 

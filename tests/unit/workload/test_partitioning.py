@@ -20,11 +20,13 @@ from fabricstudy.routing.base import Routing
 from fabricstudy.structure.load import link_support
 from fabricstudy.structure.sharing import Sharing, link_sharing
 from fabricstudy.workload.allocation.base import NO_JOB, Allocation, Grant, Request
-from fabricstudy.workload.allocation.boxes import box_surface, convex_boxes, exact_boxes
 from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.placing import place
 
+from ...bundled import bundled_extension
+
 EXTENSIONS = ["partitioning"]
+BOXES = bundled_extension("partitioning")
 
 MACHINE, ROUTING, ALLOCATION = Topology, Routing, Allocation
 GRIDS: dict[str, dict[str, Any]] = {
@@ -223,9 +225,9 @@ def test_compact_blocks_have_the_fewest_cables_to_the_rest(name: str, spare: flo
         minimal = [box for box in large if sum(bool((other <= box).all()) for other in large) == 1]
         most = max(int(routers * (1 + spare)), min(int(box.prod()) for box in minimal))
         fewest = min(leaving[tuple(box.tolist())] for box in minimal if box.prod() <= most)
-        found = convex_boxes(routers, machine.dimensions, None, "surface", spare)[0]
+        found = BOXES.convex_boxes(routers, machine.dimensions, None, "surface", spare)[0]
         assert np.prod(found) <= most
-        assert box_surface(found, machine.dimensions) == leaving[found] == fewest
+        assert BOXES.box_surface(found, machine.dimensions) == leaving[found] == fewest
 
 
 def cables_out(machine: Machine, box: tuple[int, ...]) -> int:
@@ -468,5 +470,5 @@ def test_half_planes_and_whole_planes_of_the_source_fill_the_machine() -> None:
 def test_both_cables_of_a_pair_count() -> None:
     """Two routers that two cables join have a larger bisection than two neighbours on a ring of four."""
     lines = (Dimension(4, wrap=True), Dimension(2, wrap=True, parallel=2))
-    assert exact_boxes(2, lines) == ((1, 2), (2, 1))
-    assert exact_boxes(2, lines, "worst-bisection") == ((2, 1), (1, 2))
+    assert BOXES.exact_boxes(2, lines) == ((1, 2), (2, 1))
+    assert BOXES.exact_boxes(2, lines, "worst-bisection") == ((2, 1), (1, 2))

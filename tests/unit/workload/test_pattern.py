@@ -17,10 +17,10 @@ from fabricstudy.engine.point import Point
 from fabricstudy.workload.messages import Messages, PlacedJob, WorkloadError
 from fabricstudy.workload.pattern.base import Pattern, Sends, in_send_order
 
-EXTENSIONS = ["b_eff", "caps"]
+EXTENSIONS = ["b_eff", "caps", "furthest_pairing", "low_diameter"]
+OF_EXTENSIONS = ["b-eff", "strassen-bfs", "furthest-pairing", "spread", "sub-all-to-all", "unstructured-mesh"]
 
 ELSEWHERE = {
-    "domain-all-to-all",
     "task-graph",
     "matrix",
     "messages",
@@ -28,7 +28,7 @@ ELSEWHERE = {
     "training",
 }
 """Those that need a file or a model; see test_*_file, test_operations, test_training."""
-KINDS = [*(kind for kind in Pattern.FAMILY.kinds if kind not in ELSEWHERE), "b-eff", "strassen-bfs"]
+KINDS = [*(kind for kind in Pattern.FAMILY.kinds if kind not in ELSEWHERE), *OF_EXTENSIONS]
 # What each rank sends and receives in a phase, where that is the same for all: by ranks and pattern.
 PER_RANK: dict[str, Callable[[int, dict[str, Any]], int]] = {
     "all-to-all": lambda ranks, pattern: 1 if pattern.get("algorithm") == "pairwise" else ranks - 1,

@@ -29,6 +29,8 @@ from fabricstudy.workload.messages import (
 
 from ...machines import baseline_point, line
 
+EXTENSIONS = ["furthest_pairing"]
+
 JOBS = st.lists(
     st.fixed_dictionaries(
         {

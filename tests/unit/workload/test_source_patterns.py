@@ -17,7 +17,7 @@ from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.placing import place
 
-EXTENSIONS = ["b_eff", "caps"]
+EXTENSIONS = ["b_eff", "caps", "low_diameter"]
 
 PATTERN = Pattern
 

@@ -36,6 +36,8 @@ from fabricstudy.workload.mapping.kernels import mapping_hop_bytes as sum_of
 from fabricstudy.workload.messages import Messages, PlacedJob
 from fabricstudy.workload.pattern.base import Pattern
 
+EXTENSIONS = ["ordered"]
+
 TORUS: dict[str, Any] = {"kind": "torus", "shape": [4, 4, 4], "bandwidth": "1 GB/s"}
 MACHINES: dict[str, dict[str, Any]] = {
     "torus": {"kind": "torus", "shape": [4, 3, 2], "nodes_per_router": 2, "cores_per_node": 2},

@@ -147,3 +147,27 @@ def test_a_set_of_dumpi_has_as_many_files_as_ranks(tmp_path: Path) -> None:
         meta.write_text(f"numprocs={ranks}\nfileprefix=testtrace\n")
         with pytest.raises(ConfigError):
             read_trace(meta, (), "invalid-trace")
+
+
+def test_a_missing_file_of_a_rank_is_told_whichever_file_is_named(tmp_path: Path) -> None:
+    for name in ("testtrace.meta", *(f"testtrace-{rank:04d}.bin" for rank in range(3))):
+        copied(EXAMPLES / "dumpi" / name, tmp_path / name)
+    for name in ("testtrace.meta", "testtrace-0000.bin"):
+        with pytest.raises(ConfigError) as refusal:
+            read_trace(tmp_path / name, (), "invalid-trace")
+        assert "numprocs" in str(refusal.value)
+    for rank in range(2):
+        (tmp_path / f"m-{rank}.txt").write_text(f"MPI_Init:0:0:1\nMPI_Barrier:2:0,{rank},4:3\n")
+    with pytest.raises(ConfigError) as refusal:
+        read_trace(tmp_path / "m-0.txt", (), "invalid-trace")
+    assert "file of each rank" in refusal.value.remedy
+
+
+@pytest.mark.parametrize("name", ["1.def", "1.evt"])
+def test_a_missing_file_of_an_archive_is_named(tmp_path: Path, name: str) -> None:
+    archive = Path(__file__).parents[2] / "data/traces/otf2"
+    shutil.copytree(archive, tmp_path / "a")
+    (tmp_path / "a/traces" / name).unlink()
+    with pytest.raises(ConfigError) as refusal:
+        read_trace(tmp_path / "a/traces.otf2", (), "invalid-trace")
+    assert refusal.value.value == f"traces/{name}"

@@ -15,6 +15,8 @@ from fabricstudy.workload.messages import PlacedJob, WorkloadError
 
 from ...machines import place_jobs, point_on
 
+EXTENSIONS = ["ordered"]
+
 TORUS: dict[str, Any] = {"kind": "torus", "shape": [4, 4], "bandwidth": "1 GB/s"}
 HALO: dict[str, Any] = {"kind": "stencil", "message": "1 kB", "dimensions": 2, "periodic": True}
 BLOCKS = [(1, 2), (2, 2), (3, 4)]

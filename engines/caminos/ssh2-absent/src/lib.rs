@@ -1,18 +1,25 @@
 //! The part of the interface of the crate `ssh2` that caminos-lib names, without ssh.
 //!
-//! caminos-lib can send whole experiments to remote hosts; a simulation never does. Leaving ssh out spares every
-//! machine that builds this front end OpenSSL and libssh2. No session can be made, so nothing beyond
-//! `Session::new` can be reached: the types below hold an `Absent`, of which there is no value.
+//! caminos-lib can send whole experiments to remote hosts; a simulation never does. Without ssh, builds need neither OpenSSL
+//! nor libssh2. All types of a session are one without values, so that `Session::new` is all that can be reached.
 
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 
-/// A type without values.
-enum Absent {}
+#[derive(Debug)]
+pub enum Absent {}
 
-/// The only error: remote sessions are not part of this build.
+pub type Session = Absent;
+pub type Sftp = Absent;
+pub type File = Absent;
+pub type FileStat = Absent;
+pub type ScpFileStat = Absent;
+pub type Channel = Absent;
+pub type Stream = Absent;
+
+/// Remote sessions are not part of this build.
 #[derive(Debug)]
 pub struct Error(());
 
@@ -24,103 +31,66 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// A question of the remote host.
 pub struct Prompt<'a> {
-    /// Its text.
     pub text: std::borrow::Cow<'a, str>,
-    /// Whether the answer may be shown.
     pub echo: bool,
 }
 
-/// Whoever answers the questions of the remote host.
 pub trait KeyboardInteractivePrompt {
-    /// Answer all prompts.
     fn prompt<'a>(&mut self, username: &str, instructions: &str, prompts: &[Prompt<'a>]) -> Vec<String>;
 }
 
-/// Define types of which there is no value, and their methods, which nothing can call.
-macro_rules! absent {
-    ($($type:ident: $description:literal { $(fn $method:ident($($argument:ident: $of:ty),*) -> $result:ty;)* })*) => {$(
-        #[doc = concat!($description, "; there is none.")]
-        pub struct $type(Absent);
-
-        impl $type {
-            $(pub fn $method(&self, $($argument: $of),*) -> $result {
-                match self.0 {}
-            })*
-        }
-    )*};
+macro_rules! unreachable {
+    ($(fn $method:ident($($of:ty),*) -> $result:ty;)*) => {
+        $(pub fn $method(&self, $(_: $of),*) -> $result {
+            match *self {}
+        })*
+    };
 }
 
-absent! {
-    Session: "An ssh session" {
+impl Absent {
+    pub fn new() -> Result<Absent, Error> {
+        Err(Error(()))
+    }
+
+    pub fn userauth_keyboard_interactive<P: KeyboardInteractivePrompt>(&self, _: &str, _: &mut P) -> Result<(), Error> {
+        match *self {}
+    }
+
+    unreachable! {
+        fn set_tcp_stream(TcpStream) -> ();
         fn handshake() -> Result<(), Error>;
-        fn auth_methods(_username: &str) -> Result<&str, Error>;
+        fn auth_methods(&str) -> Result<&str, Error>;
         fn authenticated() -> bool;
-        fn userauth_pubkey_file(
-            _username: &str, _public: Option<&Path>, _private: &Path, _passphrase: Option<&str>
-        ) -> Result<(), Error>;
-        fn userauth_password(_username: &str, _password: &str) -> Result<(), Error>;
+        fn userauth_pubkey_file(&str, Option<&Path>, &Path, Option<&str>) -> Result<(), Error>;
+        fn userauth_password(&str, &str) -> Result<(), Error>;
         fn sftp() -> Result<Sftp, Error>;
-        fn scp_recv(_path: &Path) -> Result<(Channel, ScpFileStat), Error>;
+        fn scp_recv(&Path) -> Result<(Channel, ScpFileStat), Error>;
         fn channel_session() -> Result<Channel, Error>;
-    }
-    Sftp: "A file transfer session" {
-        fn open(_path: &Path) -> Result<File, Error>;
-        fn create(_path: &Path) -> Result<File, Error>;
-        fn stat(_path: &Path) -> Result<FileStat, Error>;
-        fn mkdir(_path: &Path, _mode: i32) -> Result<(), Error>;
-    }
-    File: "A remote file" {}
-    FileStat: "What is known of a remote file" {
+        fn open(&Path) -> Result<File, Error>;
+        fn create(&Path) -> Result<File, Error>;
+        fn stat(&Path) -> Result<FileStat, Error>;
+        fn mkdir(&Path, i32) -> Result<(), Error>;
         fn is_dir() -> bool;
-    }
-    ScpFileStat: "What is known of a file being copied" {}
-    Channel: "A remote command" {
-        fn exec(_command: &str) -> Result<(), Error>;
+        fn exec(&str) -> Result<(), Error>;
         fn stderr() -> Stream;
         fn wait_close() -> Result<(), Error>;
         fn exit_status() -> Result<i32, Error>;
     }
-    Stream: "A stream of a remote command" {}
 }
 
-impl Session {
-    /// Always an error.
-    pub fn new() -> Result<Session, Error> {
-        Err(Error(()))
-    }
-    pub fn set_tcp_stream(&self, _stream: TcpStream) {
-        match self.0 {}
-    }
-    pub fn userauth_keyboard_interactive<P: KeyboardInteractivePrompt>(&self, _: &str, _: &mut P) -> Result<(), Error> {
-        match self.0 {}
+impl Read for Absent {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        match *self {}
     }
 }
 
-impl fmt::Debug for FileStat {
-    fn fmt(&self, _formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {}
+impl Write for Absent {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        match *self {}
     }
-}
 
-macro_rules! read {
-    ($($type:ident)*) => {$(
-        impl Read for $type {
-            fn read(&mut self, _buffer: &mut [u8]) -> io::Result<usize> {
-                match self.0 {}
-            }
-        }
-    )*};
-}
-
-read!(File Channel Stream);
-
-impl Write for File {
-    fn write(&mut self, _buffer: &[u8]) -> io::Result<usize> {
-        match self.0 {}
-    }
     fn flush(&mut self) -> io::Result<()> {
-        match self.0 {}
+        match *self {}
     }
 }

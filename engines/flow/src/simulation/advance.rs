@@ -1,9 +1,9 @@
-//! Going on in time at the rates of now.
+//! Advancing the clock at constant rates.
 
 use super::*;
 
 impl Simulation {
-    /// The time up to which events are taken together.
+    /// Return the time up to which events are processed together.
     pub(super) fn next_ns(&mut self) -> f64 {
         self.list_events();
         if let Some(Reverse((at_ns, _))) = self.coming.peek() {
@@ -19,8 +19,8 @@ impl Simulation {
         (self.now_ns + last_ns.max(0.0)).max(self.now_ns * (1.0 + f64::EPSILON))
     }
 
-    /// List all that is to happen at the rates of now: flows end or choose again, messages leave their places, and
-    /// buffers fill and run out of a message.
+    /// List the next events at the present rates: flows end or choose again, messages leave their places, buffers fill and
+    /// messages drain from them.
     fn list_events(&mut self) {
         let (events, little) = (&mut self.events, STARVED * self.settings.packet);
         events.clear();
@@ -51,7 +51,7 @@ impl Simulation {
         }
     }
 
-    /// Go on to a time, and do what has happened by then.
+    /// Advance to a time, and process the events until then.
     pub(super) fn advance(&mut self, until_ns: f64) {
         let passed_ns = until_ns - self.now_ns;
         self.passed_ns = passed_ns;

@@ -28,14 +28,13 @@ use crate::settings::Settings;
 
 /// Adaptive routing and UGAL choose again after each such part of a message.
 const CHOICES: f64 = 8.0;
-/// What is less than this part of a message is rounding.
+/// Part of a message below which a remainder is due to rounding.
 const LITTLE: f64 = 1e-9;
 /// A buffer is full from this part on.
 const FULL: f64 = 0.999;
 /// Packets of a message in the first buffer below which it waits for more.
 const STARVED: f64 = 0.01;
 
-/// Something that happens at a known time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// A computation or an eager send ends.
@@ -55,7 +54,6 @@ struct Node {
     /// Bytes that each place has given to the network so far, and how fast it does.
     served: f64,
     service: f64,
-    /// Bytes in the first buffer.
     held: f64,
     /// Whether something has changed since free places were filled.
     changed: bool,
@@ -90,7 +88,6 @@ impl Flow {
         }
     }
 
-    /// Bytes of them in the first buffer.
     fn in_buffer(&self, served: f64) -> f64 {
         self.left(served) - (self.size - self.rest)
     }
@@ -124,14 +121,14 @@ pub struct Simulation {
     active: Vec<u32>,
     rate: Vec<f64>,
     full: Vec<u32>,
-    /// What is solved for: flows, of which some stand for several that go alike.
+    /// Flows whose rates are solved for, each the representative of flows with the same rate.
     units: Vec<u32>,
-    /// Of those that stand for several the others, as a range of `others`; and all their parts, of `together`.
+    /// Representatives of several flows, with a range of `others`; and a range of `together`, the parts of them all.
     groups: Vec<(u32, Range<usize>)>,
     others: Vec<u32>,
     group_of: Vec<Option<(u32, u32)>>,
     together: Vec<Part>,
-    /// In how many ns something happens.
+    /// Times to the next events, in ns.
     events: Vec<f64>,
     /// Packets that wait for each link over its bandwidth, for routings that ask.
     waiting: Vec<f64>,
@@ -146,11 +143,10 @@ impl Simulation {
         let jobs = file.jobs.len();
         let links = routes.capacity.len();
         let nodes = routes.graph.node_router.len();
-        let mut ranks = vec![0; nodes];
-        file.ranks.iter().for_each(|&(_, node)| ranks[node] += 1);
+        let ranks = file.ranks_of_nodes(nodes).into_iter();
         Simulation {
             fair: MaxMin::new(routes.capacity.clone()),
-            nodes: ranks.iter().map(|&ranks| Node { waiting: Waiting::new(ranks), ..Node::default() }).collect(),
+            nodes: ranks.map(|ranks| Node { waiting: Waiting::new(ranks), ..Node::default() }).collect(),
             job_of_rank: file.ranks.iter().map(|&(job, _)| job).collect(),
             operations: Operations::new(file, settings.record),
             settings,
@@ -216,7 +212,7 @@ impl Simulation {
         Ok(self.outcome)
     }
 
-    /// Let all happen that is due by now, each as of its own time.
+    /// Process the events that are due by now, each at its own time.
     fn happen(&mut self) {
         while let Some(&Reverse((at_ns, event))) = self.coming.peek() {
             if at_ns.0 > self.now_ns {
@@ -236,7 +232,7 @@ impl Simulation {
         }
     }
 
-    /// Do what operations that started have asked for.
+    /// Start the timers and post the messages of operations that have started.
     fn take_actions(&mut self) {
         for (end_ns, number) in take(&mut self.operations.timers) {
             self.coming.push(Reverse((Finite(end_ns), Event::End(number))));
@@ -273,7 +269,7 @@ impl Simulation {
         }
     }
 
-    /// Let messages leave their places that have left the node.
+    /// Free the places of messages that have left the node.
     fn give_back_places(&mut self, node: usize) {
         let node = &mut self.nodes[node];
         for &flow in &node.flows {
@@ -288,7 +284,6 @@ impl Simulation {
         }
     }
 
-    /// Begin a flow.
     fn start(&mut self, node: usize, send: u32, size: f64) {
         self.outcome.sent_bytes[self.operations.place_of(send).0] += size;
         if size == 0.0 {
@@ -325,7 +320,7 @@ impl Simulation {
         }
     }
 
-    /// Give a flow its links, and say when to look at it again.
+    /// Choose the links of a flow, and plan when it chooses again.
     fn choose(&mut self, index: u32) {
         let (send, source) = (self.flows[index as usize].send, self.flows[index as usize].node);
         let message = self.message_of(source, send);
@@ -340,7 +335,7 @@ impl Simulation {
         self.plan(index, size);
     }
 
-    /// Say at how many bytes to come something happens to a flow.
+    /// Plan at how many remaining bytes a flow ends or chooses again.
     fn plan(&mut self, index: u32, size: f64) {
         let flow = &mut self.flows[index as usize];
         flow.until = 0.0;

@@ -42,8 +42,8 @@ impl Simulation {
         }
     }
 
-    /// Say which flows of a node go alike. Once its first buffer is full, a message of which nothing waits there goes
-    /// only as fast as its place is served: as fast as the messages that fill the buffer.
+    /// Group the flows of a node that have the same rate. While its first buffer is full, a message without bytes in it has
+    /// the rate of the messages that fill it.
     fn group(&mut self, node: usize) {
         let node = &mut self.nodes[node];
         let flows = &mut self.flows;
@@ -78,7 +78,7 @@ impl Simulation {
         }
     }
 
-    /// What waits for each link: the packets in the first buffers of flows that the network holds back.
+    /// Count the packets that wait for each link: those in the first buffers of flows that other links limit.
     fn count_waiting(&mut self) {
         self.waiting.iter_mut().for_each(|waiting| *waiting = 0.0);
         for &index in &self.active {

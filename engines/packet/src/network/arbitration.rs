@@ -72,7 +72,6 @@ impl Network {
         self.drawn_lane(best.0, best.1, key)
     }
 
-    /// Return one of the open lanes of a port.
     #[inline]
     pub(super) fn drawn_lane(&self, port: u32, open: u64, key: u32) -> Option<u32> {
         let count = open.count_ones();

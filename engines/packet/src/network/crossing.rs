@@ -3,7 +3,7 @@
 use super::*;
 
 impl Network {
-    /// Let a packet, or the first one of an input lane, ask: its head is there now.
+    /// Let a packet, or the first one of an input lane, request an output: its head has arrived.
     pub(super) fn ask(&mut self, number: u32) {
         if self.has_lanes {
             self.advance(number);
@@ -57,7 +57,6 @@ impl Network {
         }
     }
 
-    /// Return a new virtual output queue with a packet.
     pub(super) fn new_queue(&mut self, port: u32, outputs: u64, packet: u32) -> u32 {
         let mut queue = InputQueue::new(port, outputs);
         (queue.head, queue.tail) = (packet, packet);
@@ -123,9 +122,7 @@ impl Network {
             let last_class = self.routes.classes as u8 - 1;
             ways.push(Way { port: self.node_port[packet.node as usize], first_class: 0, last_class, escape: false });
         } else {
-            let Packet { goal, node, via, hop, skipped, stage, .. } = *packet;
-            let standing = Standing { goal, node, via, hop, skipped, on_detour: stage == Stage::Detour };
-            self.routes.find(here as usize, standing, &mut ways);
+            self.routes.find(here as usize, packet, &mut ways);
         }
         ways
     }

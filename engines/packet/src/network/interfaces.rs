@@ -3,12 +3,10 @@
 use super::*;
 
 impl Network {
-    /// Return when a network interface has sent what it sends.
     pub fn interface_free_at(&self, node: u32) -> u64 {
         self.ports[(self.first_interface + node) as usize].free_at
     }
 
-    /// Let a network interface look again at a time.
     pub fn wake_interface(&mut self, node: u32, time: u64) {
         self.wake(self.first_interface + node, time);
     }

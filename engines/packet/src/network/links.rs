@@ -3,7 +3,7 @@
 use super::*;
 
 impl Network {
-    /// Tell the sender to an input that so many bytes of a unit are free from a time on.
+    /// Send a credit for bytes of a unit, free from a time on, to the sender of an input.
     pub(super) fn give_credit(&mut self, input_port: u32, unit: u32, time: u64, bytes: u32) {
         let sender = self.sender_of[input_port as usize];
         let port = &self.ports[sender as usize];
@@ -119,7 +119,6 @@ impl Network {
         None
     }
 
-    /// Begin to send the first packet of an output lane.
     pub(super) fn start(&mut self, port: u32, lane: u32) {
         let out_lane = &mut self.outputs[(port * self.lanes + lane) as usize];
         let packet = out_lane.head;

@@ -29,8 +29,6 @@
 
 mod arbitration;
 mod building;
-#[cfg(test)]
-mod check;
 mod crossing;
 mod interfaces;
 mod links;
@@ -43,7 +41,7 @@ use crate::congestion::{Acknowledgement, CongestionManagement, THRESHOLD_PACKETS
 use crate::fair::FairArbitration;
 use crate::pool::Pools;
 use crate::queue::{Event, Queue};
-use crate::routes::{Routes, Standing, Way};
+use crate::routes::{Routes, Way};
 
 pub const NONE: u32 = u32::MAX;
 
@@ -78,12 +76,14 @@ pub struct Packet {
     pub message: u32,
     pub node: u32,
     pub goal: u32,
-    /// See `Standing`; before a packet under UGAL has decided, where its places are listed.
+    /// The place of its detour; before it has decided, where its places are listed; the listed hop or path that it has
+    /// drawn; its directions at ties; or the hash of its flow.
     pub via: u32,
     pub size: u32,
     /// Lower goes first under dimension order.
     pub priority: u32,
     pub hop: u8,
+    /// Hop classes that it has skipped.
     pub skipped: u8,
     pub stage: Stage,
     pub traffic_class: u8,
@@ -131,13 +131,13 @@ pub enum End {
 #[repr(align(128))]
 pub struct Port {
     pub free_at: u64,
-    /// When it looks again for something to do.
+    /// Time of its next event.
     wake_at: u64,
     pub latency: u64,
     ps_per_byte: f64,
     /// What rounding has left over since the link was idle.
     remainder: f64,
-    /// Lanes with packets, and lanes to which one crosses or has crossed since somebody looked.
+    /// Lanes with packets, and lanes to which one crosses, or has crossed since the last check.
     filled: u64,
     crossing: u64,
     end: End,
@@ -177,7 +177,7 @@ struct Waiter {
     ticket: u32,
 }
 
-/// What the network leaves to others.
+/// Events that the network passes to its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Happening {
     /// A network interface may send.
@@ -199,7 +199,7 @@ pub struct Piece {
     pub job: usize,
 }
 
-/// What of a message has reached its node.
+/// Progress of a message at its destination.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Arrival {
     /// When the last byte of those that have does: ports of a node may end in another order than they begin.
@@ -308,7 +308,7 @@ impl Network {
         self.queue.push(Event { key: time << 2 | TASK, b: timer, a: TIMER });
     }
 
-    /// Go on until something happens that is not of the network; none if nothing ever will.
+    /// Process events up to one for the caller, and return it; none without further events.
     pub fn next(&mut self) -> Option<Happening> {
         loop {
             let event = if self.opened.is_empty() {
@@ -375,20 +375,20 @@ impl Network {
         }
     }
 
-    /// Plan when a port looks again: as soon as what somebody waits for may have changed.
+    /// Plan the next event of a port: the first time at which a waiting packet may advance.
     fn plan(&mut self, port: u32) {
         let now = self.now;
         let state = &self.ports[port as usize];
-        let anybody = !self.waiters[port as usize].is_empty();
+        let is_awaited = !self.waiters[port as usize].is_empty();
         let mut time = u64::MAX;
         if state.free_at > now {
-            if state.filled != 0 || anybody {
+            if state.filled != 0 || is_awaited {
                 time = state.free_at;
             }
         } else if state.waits_for_credit {
             time = self.credits[port as usize].front().map_or(u64::MAX, |credit| credit.time);
         }
-        if anybody {
+        if is_awaited {
             let mut crossing = state.crossing;
             while crossing != 0 {
                 let busy_until = self.outputs[(port * self.lanes + crossing.trailing_zeros()) as usize].busy_until;

@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from fabricstudy.core.source import code_digest
-from fabricstudy.machine.graph import Machine
 from fabricstudy.structure.load import has_loads, link_loads
-from fabricstudy.workload.messages import PlacedJob
 
+from ..built_point import BuiltPoint
 from ..contract import Engine, Probe
 from ..outcome import EngineResult
 from ..point import Point
@@ -50,11 +49,11 @@ class Analysis(Engine):
         messages = sum(job.pattern.traffic_messages(job.rank_count(nodes, cores)) for job in point.jobs)
         return _START_CPU_S + _CPU_S_OF_A_MESSAGE * messages
 
-    def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
+    def read(self, point: BuiltPoint, folder: Path) -> EngineResult:
         """Return the link loads where the routing is oblivious, and no runtimes."""
-        nothing = (None,) * len(jobs)
+        nothing, machine = (None,) * len(point.jobs), point.machine
         # The traffic of a background job depends on the runtimes of the others, which are unknown.
-        jobs = [job for job in jobs if not job.background]
+        jobs = [job for job in point.jobs if not job.background]
         if not has_loads(machine, point.routing):
             return EngineResult(nothing)
         source = np.concatenate([job.node_of_rank[job.messages.source] for job in jobs])

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from fabricstudy.machine.graph import Machine
-from fabricstudy.workload.messages import PlacedJob
-from fabricstudy.workload.traffic.base import Destinations
 
+from ..built_point import BuiltPoint
 from ..bundled import RESULT, BundledEngine
-from ..contract import StreamBuffers, Unsupported
+from ..contract import StreamBuffers
+from ..failures import Unsupported
 from ..point import Point
 from ..program_engine import channel_buffers, check_messages
 from ..registry import adapter_of
@@ -18,7 +18,7 @@ from .caveats import CAVEATS
 from .channels import channels, hop_classes
 from .clock import CaminosSettings, clock
 from .cost import work
-from .files import CONFIGURATION, write_files, write_offered
+from .files import CONFIGURATION, write_files
 from .result import read_offered_result, read_result
 
 
@@ -49,17 +49,10 @@ class Caminos(BundledEngine):
         classes = max(hop_classes(point.routing, machine), channel_classes(point.routing, machine))
         return channel_buffers(point, max(1, channels(point, machine) // classes))
 
-    def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
-        check_messages(jobs, self.title)
-        write_files(folder, point, machine, jobs)
+    def write(self, point: BuiltPoint, folder: Path) -> list[str]:
+        check_messages(point.jobs, self.title)
+        write_files(folder, point)
         return self.command(CONFIGURATION, RESULT)
 
-    def prepare_offered(
-        self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float
-    ) -> list[str]:
-        write_offered(folder, point, machine, destinations, load)
-        return self.command(CONFIGURATION, RESULT)
-
-    def read_offered(self, folder: Path, exit_code: int, point: Point, machine: Machine) -> SteadyRun:
-        self.check_exit(folder, exit_code)
-        return read_offered_result(folder, point, machine)
+    def read_offered(self, point: BuiltPoint, folder: Path) -> SteadyRun:
+        return read_offered_result(folder, point)

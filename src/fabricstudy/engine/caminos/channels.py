@@ -6,8 +6,8 @@ from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.ugal import Ugal
 
-from ..contract import Unsupported
 from ..detours import via
+from ..failures import Unsupported
 from ..listed_routes import listed, routing_word
 from ..point import Point
 from ..virtual_channels import (

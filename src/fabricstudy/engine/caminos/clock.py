@@ -10,7 +10,7 @@ from fabricstudy.core.quantities import Size
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.ugal import Ugal
 
-from ..contract import Unsupported
+from ..failures import Unsupported
 from ..point import Point
 from ..settings import EngineSettings
 

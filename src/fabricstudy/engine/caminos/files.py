@@ -5,44 +5,50 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fabricstudy.machine.graph import Machine
-from fabricstudy.workload.messages import PlacedJob
-from fabricstudy.workload.traffic.base import Destinations
 
+from ..built_point import BuiltPoint
 from ..bundled import DESTINATIONS, MACHINE, OPERATIONS
 from ..machine_file import write_machine
 from ..point import Point
 from ..traffic_files import MAX_DRAIN, needs_times, write_destinations, write_operations
 from .channels import channels, policies, routes
-from .clock import clock
+from .clock import Clock, clock
 
 CONFIGURATION, UNITS = "caminos.cfg", "units.json"
 
 
-def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
-    """Write the input of the front end."""
-    units = clock(point, machine)
-    traffic = f"""TaskGraph {{
+def write_files(folder: Path, point: BuiltPoint) -> None:
+    """Write the input of the front end, and what the results depend on besides: the units of their numbers."""
+    machine, units = point.machine, clock(point.point, point.machine)
+    if point.load is None:
+        traffic = _jobs(point, units)
+        write_operations(folder / OPERATIONS, point.jobs, point.network, units.phit_bytes, units.cycle_ns)
+    else:
+        traffic = _offered(point, units)
+        write_destinations(folder / DESTINATIONS, point.destinations, machine.nodes)
+    (folder / CONFIGURATION).write_text(configuration(point.point, machine, traffic))
+    (folder / UNITS).write_text(json.dumps({"cycle_ns": units.cycle_ns, "phit_bytes": units.phit_bytes}))
+    write_machine(folder / MACHINE, machine, point.point)
+
+
+def _jobs(point: BuiltPoint, units: Clock) -> str:
+    return f"""TaskGraph {{
     filename: "{OPERATIONS}",
     injection: {point.network.injected_messages},
     packet: {units.packet_phits},
     period: {units.divisors[-1]},
-    times: {str(needs_times(jobs)).lower()},
+    times: {str(needs_times(point.jobs)).lower()},
   }}"""
-    _write_network(folder, point, machine, traffic)
-    write_operations(folder / OPERATIONS, jobs, point.network, units.phit_bytes, units.cycle_ns)
 
 
-def write_offered(folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float) -> None:
-    """Write all that the front end reads for a run of offered traffic."""
-    units, window = clock(point, machine), offered_window(point, machine)
-    offered = point.offered
-    assert offered is not None
-    traffic = f"""Offered {{
+def _offered(point: BuiltPoint, units: Clock) -> str:
+    offered, window = point.offered, offered_window(point)
+    return f"""Offered {{
     filename: "{DESTINATIONS}",
     seed: {point.seed},
     arrivals: "{offered.arrivals}",
     burst: {offered.burst or 1},
-    load: {load!r},
+    load: {point.load!r},
     message: {window.message_phits},
     period: {units.divisors[-1]},
     warmup: {offered.warmup * window.message_cycles},
@@ -50,16 +56,6 @@ def write_offered(folder: Path, point: Point, machine: Machine, destinations: De
     batches: {offered.batches},
     drain: {MAX_DRAIN},
   }}"""
-    _write_network(folder, point, machine, traffic)
-    write_destinations(folder / DESTINATIONS, destinations, machine.nodes)
-
-
-def _write_network(folder: Path, point: Point, machine: Machine, traffic: str) -> None:
-    """Write configuration and machine, and what the results depend on besides these: the units of their numbers."""
-    units = clock(point, machine)
-    (folder / CONFIGURATION).write_text(configuration(point, machine, traffic))
-    (folder / UNITS).write_text(json.dumps({"cycle_ns": units.cycle_ns, "phit_bytes": units.phit_bytes}))
-    write_machine(folder / MACHINE, machine, point)
 
 
 class OfferedWindow(NamedTuple):
@@ -70,10 +66,9 @@ class OfferedWindow(NamedTuple):
     batch_cycles: int
 
 
-def offered_window(point: Point, machine: Machine) -> OfferedWindow:
+def offered_window(point: BuiltPoint) -> OfferedWindow:
     """Return the lengths of a run of offered traffic."""
-    assert point.offered is not None
-    units = clock(point, machine)
+    units = clock(point.point, point.machine)
     phits = -(-int(point.offered.message_bytes) // units.phit_bytes)
     cycles = phits * units.divisors[-1]
     return OfferedWindow(phits, cycles, round(point.offered.measured * cycles / point.offered.batches))

@@ -9,8 +9,9 @@ from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
+from ..built_point import BuiltPoint
 from ..bundled import RESULT
-from ..contract import EngineFailure
+from ..failures import EngineFailure
 from ..outcome import EngineResult, mean_of_senders_ns
 from ..point import Point
 from ..program_results import OTHER, by_rank, mean_waiting, message_percentiles, of_operations, packets_by_job
@@ -72,9 +73,9 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     )
 
 
-def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyRun:
+def read_offered_result(folder: Path, point: BuiltPoint) -> SteadyRun:
     """Read the result of a run of offered traffic; raise `EngineFailure` unless it fits the machine."""
-    units, window = clock(point, machine), offered_window(point, machine)
+    machine, units, window = point.machine, clock(point.point, point.machine), offered_window(point)
     try:
         result = json.loads((folder / RESULT).read_bytes())
         counts = {name: np.array(result[name], dtype=np.int64) for name in _OFFERED_COUNTS}

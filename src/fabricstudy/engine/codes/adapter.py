@@ -5,6 +5,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from functools import cache
 from math import ceil
 from pathlib import Path
@@ -14,11 +15,12 @@ import numpy as np
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
 from fabricstudy.workload.messages import PlacedJob, WorkloadError, repeat_background
-from fabricstudy.workload.traffic.base import Destinations
 
+from ..built_point import BuiltPoint
 from ..content import content_digest, shared_libraries
-from ..contract import EngineFailure, Probe, Unsupported
+from ..contract import Probe
 from ..detours import through_other_groups
+from ..failures import EngineFailure, Unsupported
 from ..job_traffic import traffic_classes
 from ..point import Point
 from ..program_engine import MANAGED, ProgramEngine, check_messages, check_network, check_parts
@@ -119,9 +121,14 @@ class Codes(ProgramEngine):
                 "network.classes and the class of jobs out"
             )
 
-    def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
+    def write(self, point: BuiltPoint, folder: Path) -> list[str] | None:
         """Write configuration, wiring, jobs and traces; return the command, unless nothing is sent between nodes."""
-        check_messages(jobs, self.title)
+        if point.load is not None:
+            return write_offered(folder, point, _replay(point.point))
+        check_messages(point.jobs, self.title)
+        return self._write_jobs(folder, point.point, point.machine, point.jobs)
+
+    def _write_jobs(self, folder: Path, point: Point, machine: Machine, jobs: Sequence[PlacedJob]) -> list[str] | None:
         network = network_of(point, machine)
         jobs = [repeat_background(job, machine) for job in jobs]
         traced = files.traced_jobs(machine, network, jobs)
@@ -171,14 +178,8 @@ class Codes(ProgramEngine):
         programs = [path for name in (PROGRAM, offered.SYNTHETIC_PROGRAM) if (path := shutil.which(name))]
         return "".join(map(_digest, programs)) or None
 
-    def prepare_offered(
-        self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float
-    ) -> list[str]:
-        return write_offered(folder, point, machine, destinations, load, _replay(point))
-
-    def read_offered(self, folder: Path, exit_code: int, point: Point, machine: Machine) -> SteadyRun:
-        self.check_exit(folder, exit_code)
-        return read_offered_result(folder, point, machine)
+    def read_offered(self, point: BuiltPoint, folder: Path) -> SteadyRun:
+        return read_offered_result(folder, point)
 
 
 def _check_computing(point: Point) -> None:
@@ -223,13 +224,14 @@ def _check_sharing(point: Point) -> None:
 
 def _replay(point: Point, *options: str) -> list[str]:
     """Return the command of a replay."""
-    return [shutil.which(PROGRAM) or PROGRAM, *FIXED_OPTIONS, *options, *_seeds(point), "--", files.CONFIGURATION]
-
-
-def _seeds(point: Point) -> list[str]:
-    """Return the options that seed ROSS' four generators, each with a number from 1 to about 2 to the 31."""
-    seeds = np.random.SeedSequence(point.seed).generate_state(4) % 2_147_483_000 + 1
-    return [f"--rng-seed{number}={seed}" for number, seed in enumerate(seeds.tolist(), start=1)]
+    return [
+        shutil.which(PROGRAM) or PROGRAM,
+        *FIXED_OPTIONS,
+        *options,
+        *offered.seed_options(point.seed),
+        "--",
+        files.CONFIGURATION,
+    ]
 
 
 @cache

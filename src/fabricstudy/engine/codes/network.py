@@ -10,7 +10,7 @@ from fabricstudy.core.arrays import Integers
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
 
-from ..contract import Unsupported
+from ..failures import Unsupported
 from ..point import Point
 
 UNLINKED = -1

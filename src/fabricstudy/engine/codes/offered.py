@@ -20,13 +20,14 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import Messages
 from fabricstudy.workload.traffic.base import Destinations
 
-from ..contract import EngineFailure, Unsupported
+from ..built_point import BuiltPoint
 from ..cost_model import WorkCounts, network_traffic, offered_factor
+from ..failures import EngineFailure, Unsupported
 from ..point import Point
 from ..steady_state import MIN_BATCHES, SteadyRun
 from .files import CONFIGURATION, TracedJob, configuration
 from .models import codes_model, dragonfly, network_of
-from .offered_replay import check_replay, message_ns, read_replay, replay_work, routed_packets, write_replay
+from .offered_replay import check_replay, read_replay, replay_work, routed_packets, write_replay
 from .packet import MIN_EVENTS_PER_OBJECT
 
 SYNTHETIC_PROGRAM = "model-net-synthetic-dragonfly-all"
@@ -56,13 +57,7 @@ class OfferedWindow(NamedTuple):
 
 
 def check_offered(point: Point, machine: Machine) -> None:
-    """Refuse traffic that neither the synthetic program nor the replay can offer.
-
-    Raises
-    ------
-    Unsupported
-        With the reason.
-    """
+    """Raise `Unsupported` for traffic that neither the synthetic program nor the replay can offer."""
     if point.engine.processes > 1:
         raise Unsupported("offered traffic runs on one core; leave engine.processes out")
     if point.offered is not None and not has_sources(point, machine):
@@ -97,11 +92,9 @@ def _traffic(machine: Machine, rows: Destinations) -> int | None:
     return None
 
 
-def offered_window(point: Point, machine: Machine, load: float) -> OfferedWindow:
+def offered_window(point: BuiltPoint, load: float) -> OfferedWindow:
     """Return the lengths of a run at a load; both ends are half an interval after a message."""
-    offered = point.offered
-    assert offered is not None
-    interval_ns = message_ns(point, machine) / load
+    offered, interval_ns = point.offered, point.message_ns / load
     messages = max(1, round(offered.measured / RUNS * load))
     begin_ns = (ceil(offered.warmup * load) + 0.5) * interval_ns
     return OfferedWindow(interval_ns, begin_ns, begin_ns + messages * interval_ns, messages)
@@ -121,34 +114,30 @@ def offered_work(point: Point) -> WorkCounts:
     )
 
 
-def write_offered(
-    folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float, replay: list[str]
-) -> list[str]:
+def write_offered(folder: Path, point: BuiltPoint, replay: list[str]) -> list[str]:
     """Write what the program reads; return the command of all runs. `replay` is the command of a replay.
 
-    Raises
-    ------
-    EngineFailure
-        If there is no synthetic program, and the point needs it.
+    Raises `EngineFailure` if there is no synthetic program, and the point needs it.
     """
-    if not has_sources(point, machine):
-        return write_replay(folder, point, machine, destinations, load, replay)
+    machine, size_bytes = point.machine, point.offered.message_bytes
+    if not has_sources(point.point, machine):
+        return write_replay(folder, point, replay)
     program = shutil.which(SYNTHETIC_PROGRAM)
     if program is None:
         raise EngineFailure(f"{SYNTHETIC_PROGRAM} is not on PATH; it is built with CODES, so put it there")
-    assert point.offered is not None
-    network = network_of(point, machine)
+    assert point.load is not None
+    network = network_of(point.point, machine)
     rank = np.zeros(1, dtype=np.int32)
-    message = Messages(rank, rank, rank, np.array([point.offered.message_bytes]))
+    message = Messages(rank, rank, rank, np.array([size_bytes]))
     sent = [TracedJob(0, rank, message)]
     (folder / CONFIGURATION).write_text(configuration(network, 1, sent, MIN_EVENTS_PER_OBJECT))
     for name, content in network.files.items():
         (folder / name).write_bytes(content)
-    window = offered_window(point, machine, load)
+    window = offered_window(point, point.load)
     options = [
         "--sync=1",
-        f"--traffic={_traffic(machine, destinations)}",
-        f"--payload_sz={point.offered.message_bytes}",
+        f"--traffic={_traffic(machine, point.destinations)}",
+        f"--payload_sz={size_bytes}",
         f"--arrival_time={window.interval_ns!r}",
         f"--num_messages={UNLIMITED_MESSAGES}",
         f"--warm_up_time={window.begin_ns!r}",
@@ -157,7 +146,7 @@ def write_offered(
     for run in range(RUNS):
         shutil.rmtree(folder / _outputs(run), ignore_errors=True)
     commands = (
-        [program, *options, *_seeds(point, run), f"--lp-io-dir={_outputs(run)}", "--", CONFIGURATION]
+        [program, *options, *seed_options([point.seed, run]), f"--lp-io-dir={_outputs(run)}", "--", CONFIGURATION]
         for run in range(RUNS)
     )
     return ["sh", "-c", " && ".join(map(shlex.join, commands))]
@@ -167,23 +156,17 @@ def _outputs(run: int) -> str:
     return f"lpio-{run}"
 
 
-def _seeds(point: Point, run: int) -> list[str]:
-    """Options that seed ROSS' four generators."""
-    seeds = np.random.SeedSequence([point.seed, run]).generate_state(4) % 2_147_483_000 + 1
+def seed_options(entropy: int | list[int]) -> list[str]:
+    """Return the options that seed ROSS' four generators, each with a number from 1 to about 2 to the 31."""
+    seeds = np.random.SeedSequence(entropy).generate_state(4) % 2_147_483_000 + 1
     return [f"--rng-seed{number}={seed}" for number, seed in enumerate(seeds.tolist(), start=1)]
 
 
-def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyRun:
-    """Read the results of runs that ended with 0.
-
-    Raises
-    ------
-    EngineFailure
-        If they are not those of this machine.
-    """
-    assert point.offered is not None
-    if not has_sources(point, machine):
-        return read_replay(folder, point, machine)
+def read_offered_result(folder: Path, point: BuiltPoint) -> SteadyRun:
+    """Read the results of runs that ended with 0; raise `EngineFailure` unless they are those of this machine."""
+    machine, rows = point.machine, point.destinations
+    if not has_sources(point.point, machine):
+        return read_replay(folder, point)
     reports = _ROW.findall((folder / "stdout").read_text(errors="replace"))
     if len(reports) != RUNS:
         raise EngineFailure(f"CODES reported {len(reports)} latencies of {RUNS} runs")
@@ -191,13 +174,12 @@ def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyR
     arrived = received.sum(axis=1)
     if arrived.tolist() != [int(count) for *_, count in reports]:
         raise EngineFailure("CODES' mean latency is not that of the messages that its nodes received")
-    sent = _sent(folder, point, machine)
-    rows = point.offered.destinations(machine, point.seed)
+    sent = _sent(folder, point)
     of_node = received.sum(axis=0)
     routed = routed_packets((folder / "stdout").read_text(errors="replace"))
     return SteadyRun(
         window_ns=RUNS * sent.messages * sent.interval_ns,
-        message_ns=message_ns(point, machine),
+        message_ns=point.message_ns,
         node_created=np.full(machine.nodes, RUNS * sent.messages),
         # Where destinations are drawn, messages are counted at these.
         node_arrived=of_node[rows.first] if rows.is_single else of_node,
@@ -210,12 +192,12 @@ def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyR
     )
 
 
-def _sent(folder: Path, point: Point, machine: Machine) -> OfferedWindow:
+def _sent(folder: Path, point: BuiltPoint) -> OfferedWindow:
     """Return the lengths of the runs, from the interval with which the program was started."""
     match = re.search(r"--arrival_time=(\S+)", (folder / "stdout").read_text(errors="replace"))
     if match is None:
         raise EngineFailure("CODES did not repeat its command")
-    return offered_window(point, machine, message_ns(point, machine) / float(match[1]))
+    return offered_window(point, point.message_ns / float(match[1]))
 
 
 def _received(path: Path, machine: Machine) -> Ints:

@@ -15,10 +15,10 @@ import numpy as np
 from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import Messages
-from fabricstudy.workload.traffic.base import Destinations
 
-from ..contract import EngineFailure, Unsupported
+from ..built_point import BuiltPoint
 from ..cost_model import WorkCounts, network_traffic
+from ..failures import EngineFailure, Unsupported
 from ..point import Point
 from ..steady_state import MIN_BATCHES, SteadyRun
 from .files import ALLOCATION, CONFIGURATION, JOBS, OUTPUTS, PHANTOM, TRACES, TracedJob, configuration
@@ -52,13 +52,7 @@ _NO_RANK = np.zeros(1, dtype=np.int32)
 
 
 def check_replay(point: Point) -> None:
-    """Refuse what the replay would simulate in a different way.
-
-    Raises
-    ------
-    Unsupported
-        With the reason.
-    """
+    """Raise `Unsupported` for what the replay would simulate in a different way."""
     if codes_model(point) is torus.MODEL:
         raise Unsupported(
             "on CODES' torus each message after a pause waits 10 ns per byte at its source, so it has no latency under "
@@ -97,34 +91,27 @@ def _run_times(point: Point) -> tuple[float, ...]:
     return tuple(warmup + share * measured for share in (0.0, 1.0, 1.0 + DRAIN_SHARE))
 
 
-def message_ns(point: Point, machine: Machine) -> float:
-    """Return the transmission time of a message on the link of a node."""
-    assert point.offered is not None
-    return float(point.offered.mean_bytes / machine.host.bandwidth_Bps * 1e9)
-
-
-def write_replay(
-    folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float, replay: list[str]
-) -> list[str]:
+def write_replay(folder: Path, point: BuiltPoint, replay: list[str]) -> list[str]:
     """Write configuration and traces; return the command of all runs, each the command `replay` with an end."""
-    offered, network, model = point.offered, network_of(point, machine), codes_model(point)
-    assert offered is not None and model is not None
-    times, ranks = _run_times(point), machine.nodes * RANKS_PER_NODE
-    sent = offered.messages(destinations, machine.nodes, load, times[-1], point.seed)
+    machine, offered, model = point.machine, point.offered, codes_model(point.point)
+    assert point.load is not None and model is not None
+    network = network_of(point.point, machine)
+    times, ranks = _run_times(point.point), machine.nodes * RANKS_PER_NODE
+    sent = offered.messages(point.destinations, machine.nodes, point.load, times[-1], point.seed)
     batch = np.floor((sent.time - offered.warmup) * BATCHES / offered.measured).astype(np.int64) + 1
     batch[(batch < 0) | (batch > BATCHES)] = 0
     np.save(folder / SENT_MESSAGES, np.array([batch, sent.source, sent.destination], dtype=np.int32))
-    ends_ns = [time * message_ns(point, machine) for time in times]
+    ends_ns = [time * point.message_ns for time in times]
     speedup = min(MOST_SPEEDUP, 10 ** int(np.log10(LONGEST_TRACE_NS / ends_ns[-1])))
     one = TracedJob(0, _NO_RANK, Messages(_NO_RANK, _NO_RANK, _NO_RANK, np.array([offered.message_bytes])))
-    events = events_per_object(point, model.burst_bytes(point), network.packet)
+    events = events_per_object(point.point, model.burst_bytes(point.point), network.packet)
     text = configuration(network, RANKS_PER_NODE, [one], events, injected=1)
     (folder / CONFIGURATION).write_text(f"{text}    compute_time_speedup: {speedup}\n")
     for name, content in network.files.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(content)
     (folder / TRACES).mkdir()
-    time_ns = np.rint(sent.time * message_ns(point, machine) * speedup).astype(np.int64)
+    time_ns = np.rint(sent.time * point.message_ns * speedup).astype(np.int64)
     source, destination = (node * RANKS_PER_NODE + batch for node in (sent.source, sent.destination))
     order = np.lexsort((time_ns, source))
     for rank, own in enumerate(np.split(order, np.searchsorted(source[order], np.arange(1, ranks)))):
@@ -147,17 +134,11 @@ def _outputs(run: int) -> str:
     return f"{OUTPUTS}-{run}"
 
 
-def read_replay(folder: Path, point: Point, machine: Machine) -> SteadyRun:
-    """Read the outputs of runs that ended with 0.
-
-    Raises
-    ------
-    EngineFailure
-        If they are not those of these messages.
-    """
-    assert point.offered is not None
+def read_replay(folder: Path, point: BuiltPoint) -> SteadyRun:
+    """Read the outputs of runs that ended with 0; raise `EngineFailure` unless they are those of these messages."""
+    machine = point.machine
     batch, source, destination = np.load(folder / SENT_MESSAGES).astype(np.int64)
-    times, size_bytes = _run_times(point), point.offered.mean_bytes
+    times, size_bytes = _run_times(point.point), point.offered.mean_bytes
     shape = (machine.nodes, RANKS_PER_NODE, 3)
     of_runs = np.stack([_of_ranks(folder / _outputs(run) / RANKS, shape) for run in range(len(times))])
     messages = np.rint(of_runs[..., :2] / size_bytes).astype(np.int64)
@@ -172,10 +153,10 @@ def read_replay(folder: Path, point: Point, machine: Machine) -> SteadyRun:
     node_arrived = np.bincount(source, weights=ratio[destination], minlength=machine.nodes)
     routed = routed_packets((folder / "stdout").read_text(errors="replace"))
     waiting = (sent - received)[:2].sum(axis=(1, 2))
-    measured, window_ns = received[-1, :, 1:].sum(axis=0), (times[1] - times[0]) * message_ns(point, machine)
+    measured, window_ns = received[-1, :, 1:].sum(axis=0), (times[1] - times[0]) * point.message_ns
     return SteadyRun(
         window_ns=window_ns,
-        message_ns=message_ns(point, machine),
+        message_ns=point.message_ns,
         node_created=np.bincount(source, minlength=machine.nodes),
         node_arrived=np.rint(node_arrived).astype(np.int64),
         measured=measured,
@@ -184,7 +165,7 @@ def read_replay(folder: Path, point: Point, machine: Machine) -> SteadyRun:
         outer_backlog=(int(waiting[0]), int(waiting[1])),
         lost=int(created.sum() - measured.sum()),
         routed=routed[1] - routed[0] if len(routed) == len(times) else None,
-        link_bytes=_link_bytes(folder, point, machine, float(sent[1].sum() * size_bytes)),
+        link_bytes=_link_bytes(folder, point.point, machine, float(sent[1].sum() * size_bytes)),
     )
 
 

@@ -2,7 +2,7 @@
 
 from math import ceil
 
-from ..contract import Unsupported
+from ..failures import Unsupported
 from ..job_traffic import TrafficClass, traffic_classes
 from ..point import Point
 

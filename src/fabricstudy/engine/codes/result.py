@@ -9,7 +9,7 @@ from fabricstudy.core.arrays import Array, Floats, Int32s
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob, repeat_background
 
-from ..contract import BackgroundMismatch, EngineFailure
+from ..failures import BackgroundMismatch, EngineFailure
 from ..outcome import EngineResult, idle_times_ns, mean_of_senders_ns
 from ..point import Point
 from .files import (

@@ -7,10 +7,10 @@ import numpy as np
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.ecmp import Ecmp
 from fabricstudy.routing.ugal import Ugal
-from fabricstudy.workload.messages import PlacedJob
 
+from ..built_point import BuiltPoint
 from ..bundled import MACHINE, OPERATIONS, RESULT, BundledEngine
-from ..contract import Unsupported
+from ..failures import Unsupported
 from ..job_traffic import traffic_classes
 from ..listed_routes import listed
 from ..point import Point
@@ -62,6 +62,6 @@ class Flow(BundledEngine):
     def stream_buffers(self, point: Point, machine: Machine) -> None:
         """Flows need no credits."""
 
-    def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
-        write_files(folder, point, machine, jobs)
+    def write(self, point: BuiltPoint, folder: Path) -> list[str]:
+        write_files(folder, point)
         return self.command(SETTINGS, MACHINE, OPERATIONS, RESULT)

@@ -7,8 +7,8 @@ from pydantic import Field
 from fabricstudy.core.model import Number
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.dimension_order import DimensionOrder
-from fabricstudy.workload.messages import PlacedJob
 
+from ..built_point import BuiltPoint
 from ..bundled import MACHINE, OPERATIONS
 from ..detours import via
 from ..listed_routes import routing_word
@@ -42,11 +42,11 @@ class FlowSettings(EngineSettings, kind="flow"):
     record: Record = None
 
 
-def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
+def write_files(folder: Path, point: BuiltPoint) -> None:
     """Write the input of the program."""
-    (folder / SETTINGS).write_text(settings_text(point, machine))
-    write_machine(folder / MACHINE, machine, point)
-    write_operations(folder / OPERATIONS, jobs, point.network)
+    (folder / SETTINGS).write_text(settings_text(point.point, point.machine))
+    write_machine(folder / MACHINE, point.machine, point.point)
+    write_operations(folder / OPERATIONS, point.jobs, point.network)
 
 
 def settings_text(point: Point, machine: Machine) -> str:

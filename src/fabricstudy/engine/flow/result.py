@@ -9,7 +9,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
 from ..bundled import RESULT
-from ..contract import EngineFailure
+from ..failures import EngineFailure
 from ..outcome import EngineResult
 from ..point import Point
 from ..program_results import message_rows

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.ecmp import Ecmp
-from fabricstudy.workload.messages import PlacedJob
-from fabricstudy.workload.traffic.base import Destinations
 
-from ..bundled import DESTINATIONS, MACHINE, OPERATIONS, RESULT, BundledEngine
-from ..contract import StreamBuffers, Unsupported
+from ..built_point import BuiltPoint
+from ..bundled import MACHINE, RESULT, BundledEngine
+from ..contract import StreamBuffers
+from ..failures import Unsupported
 from ..point import Point
 from ..program_engine import PACKETS_OF_A_BUFFER, channel_buffers
 from ..registry import adapter_of
@@ -18,7 +18,7 @@ from ..traffic_files import check_ports
 from ..virtual_channels import channel_classes, channel_scheme, virtual_channels, with_scheme
 from .caveats import CAVEATS
 from .cost import work
-from .files import SETTINGS, PacketSettings, write_files, write_offered
+from .files import SETTINGS, PacketSettings, write_files
 from .result import read_offered_result, read_result
 
 MAX_CHANNELS = 64
@@ -85,16 +85,9 @@ class Packet(BundledEngine):
     def stored_bytes(self, point: Point, machine: Machine) -> float:
         return 0.0
 
-    def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
-        write_files(folder, with_scheme(point, machine), machine, jobs)
-        return self.command(SETTINGS, MACHINE, OPERATIONS, RESULT)
+    def write(self, point: BuiltPoint, folder: Path) -> list[str]:
+        traffic = write_files(folder, replace(point, point=with_scheme(point.point, point.machine)))
+        return self.command(SETTINGS, MACHINE, traffic, RESULT)
 
-    def prepare_offered(
-        self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float
-    ) -> list[str]:
-        write_offered(folder, with_scheme(point, machine), machine, destinations, load)
-        return self.command(SETTINGS, MACHINE, DESTINATIONS, RESULT)
-
-    def read_offered(self, folder: Path, exit_code: int, point: Point, machine: Machine) -> SteadyRun:
-        self.check_exit(folder, exit_code)
-        return read_offered_result(folder, point, machine)
+    def read_offered(self, point: BuiltPoint, folder: Path) -> SteadyRun:
+        return read_offered_result(folder, point)

@@ -8,9 +8,8 @@ from fabricstudy.core.model import Number
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.ugal import Ugal
-from fabricstudy.workload.messages import PlacedJob
-from fabricstudy.workload.traffic.base import Destinations
 
+from ..built_point import BuiltPoint
 from ..bundled import DESTINATIONS, MACHINE, OPERATIONS
 from ..detours import via
 from ..listed_routes import routing_word
@@ -37,24 +36,23 @@ class PacketSettings(EngineSettings, kind="packet"):
     record: Record = None
 
 
-def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
-    """Write the input of the program."""
-    assert isinstance(point.engine, PacketSettings)
-    times = 2 if point.engine.record else int(needs_times(jobs))
-    (folder / SETTINGS).write_text(text_of(settings_lines(point, machine, times)))
-    write_machine(folder / MACHINE, machine, point)
-    node_Bps = machine.host.bandwidth_Bps * point.network.ports_per_node
-    write_operations(folder / OPERATIONS, jobs, point.network, node_Bps=node_Bps)
-
-
-def write_offered(folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float) -> None:
-    """Write the input of the program for a run of offered traffic."""
-    assert point.offered is not None
-    lines = settings_lines(point, machine, times=0) | {"offered": offered_values(point, machine, load)}
-    lines["sizes"] = tuple(point.offered.size_rows().ravel().tolist())
+def write_files(folder: Path, point: BuiltPoint) -> str:
+    """Write the input of the program; return the name of the file of traffic."""
+    settings, machine, network = point.point.engine, point.machine, point.network
+    assert isinstance(settings, PacketSettings)
+    write_machine(folder / MACHINE, machine, point.point)
+    if point.load is None:
+        times = 2 if settings.record else int(needs_times(point.jobs))
+        lines, traffic = settings_lines(point.point, machine, times), OPERATIONS
+        write_operations(
+            folder / traffic, point.jobs, network, node_Bps=machine.host.bandwidth_Bps * network.ports_per_node
+        )
+    else:
+        lines, traffic = settings_lines(point.point, machine, times=0), DESTINATIONS
+        lines |= {"offered": offered_values(point), "sizes": tuple(point.offered.size_rows().ravel().tolist())}
+        write_destinations(folder / traffic, point.destinations, machine.nodes)
     (folder / SETTINGS).write_text(text_of(lines))
-    write_machine(folder / MACHINE, machine, point)
-    write_destinations(folder / DESTINATIONS, destinations, machine.nodes)
+    return traffic
 
 
 def text_of(lines: Lines) -> str:
@@ -100,9 +98,8 @@ def _ugal(routing: Ugal) -> tuple[object, ...]:
     return routing.detours, routing.bias, routing.threshold_bytes or 0, int(routing.progressive)
 
 
-def offered_values(point: Point, machine: Machine, load: float) -> tuple[object, ...]:
+def offered_values(point: BuiltPoint) -> tuple[object, ...]:
     """Return the values that describe offered traffic at a load."""
-    offered, window = point.offered, offered_window(point, machine)
-    assert offered is not None
-    arrivals = (offered.arrivals, offered.burst or 1, repr(load), repr(offered.mean_bytes))
+    offered, window = point.offered, offered_window(point)
+    arrivals = (offered.arrivals, offered.burst or 1, repr(point.load), repr(offered.mean_bytes))
     return (*arrivals, window.warmup_ps, window.batch_ps, offered.batches, MAX_DRAIN)

@@ -2,9 +2,7 @@
 
 from typing import NamedTuple
 
-from fabricstudy.machine.graph import Machine
-
-from ..point import Point
+from ..built_point import BuiltPoint
 
 PS_PER_S = 1e12
 
@@ -17,11 +15,9 @@ class OfferedWindow(NamedTuple):
     batch_ps: int
 
 
-def offered_window(point: Point, machine: Machine) -> OfferedWindow:
+def offered_window(point: BuiltPoint) -> OfferedWindow:
     """Return the lengths of a run of offered traffic."""
     offered = point.offered
-    assert offered is not None
-    message_ps = offered.mean_bytes / machine.host.bandwidth_Bps * PS_PER_S
-    return OfferedWindow(
-        message_ps, round(offered.warmup * message_ps), round(offered.measured * message_ps / offered.batches)
-    )
+    message_ps = offered.mean_bytes / point.machine.host.bandwidth_Bps * PS_PER_S
+    batch_ps = round(offered.measured * message_ps / offered.batches)
+    return OfferedWindow(message_ps, round(offered.warmup * message_ps), batch_ps)

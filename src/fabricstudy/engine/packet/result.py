@@ -9,8 +9,9 @@ from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
+from ..built_point import BuiltPoint
 from ..bundled import RESULT
-from ..contract import EngineFailure
+from ..failures import EngineFailure
 from ..outcome import EngineResult, mean_of_senders_ns
 from ..point import Point
 from ..program_results import (
@@ -105,9 +106,9 @@ def _check_bytes(sent: Ints, arrived: Ints, injected: int, ejected: int, jobs: l
         raise EngineFailure(f"{whole} B were to be sent, {injected} were, and {ejected} arrived")
 
 
-def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyRun:
+def read_offered_result(folder: Path, point: BuiltPoint) -> SteadyRun:
     """Read the result of a run of offered traffic; raise `EngineFailure` unless it fits the machine."""
-    window = offered_window(point, machine)
+    window, machine = offered_window(point), point.machine
     try:
         result = json.loads((folder / RESULT).read_bytes())
         counts = {name: np.array(result[name], dtype=np.int64) for name in _COUNTS}
@@ -117,7 +118,6 @@ def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyR
         routed = None if routed is None else np.array(routed, dtype=np.int64).reshape(2)
     except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
         raise EngineFailure(f"{RESULT} is not a result ({type(error).__name__})") from None
-    assert point.offered is not None
     if len(counts["node_created_bytes"]) != machine.nodes or len(counts["link_bytes"]) != machine.links:
         raise EngineFailure(f"{RESULT} is of another machine")
     if any(len(counts[name]) != len(batches) for name in _OF_BATCHES) or len(batches) != point.offered.batches:

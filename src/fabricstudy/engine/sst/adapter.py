@@ -9,11 +9,11 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.percs import PercsConfig
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.ugal import Ugal
-from fabricstudy.workload.messages import PlacedJob, repeat_background
-from fabricstudy.workload.traffic.base import Destinations
+from fabricstudy.workload.messages import repeat_background
 
-from ..contract import Unsupported
+from ..built_point import BuiltPoint
 from ..detours import through_other_groups
+from ..failures import Unsupported
 from ..job_traffic import traffic_classes
 from ..point import Point
 from ..program_engine import MANAGED, ProgramEngine, check_messages, check_network, check_parts
@@ -77,14 +77,19 @@ class Sst(ProgramEngine):
             # Only this element routes control packets.
             raise Unsupported(f"except on dragonflies and PERCS, SST has neither {MANAGED}")
 
-    def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
-        """Write run file and traces; return the command, if a foreground job communicates."""
-        check_messages(jobs, self.title)
-        if has_no_foreground_traffic(jobs):
-            return None
-        jobs = [repeat_background(job, machine) for job in jobs]
-        write_run(folder, point, machine, jobs)
-        return _command()
+    def write(self, point: BuiltPoint, folder: Path) -> list[str] | None:
+        """Write run file and traces; return the command, if nodes offer traffic or a foreground job communicates."""
+        if point.load is not None:
+            write_offered(folder, point)
+        else:
+            check_messages(point.jobs, self.title)
+            if has_no_foreground_traffic(point.jobs):
+                return None
+            write_run(folder, point.point, point.machine, [repeat_background(job, point.machine) for job in point.jobs])
+        return [str(program_path() or "sst"), str(MODEL), "--", RUN]
+
+    def read_offered(self, point: BuiltPoint, folder: Path) -> SteadyRun:
+        return read_offered_result(folder, point)
 
     def on_cores(self, command: list[str], point: Point) -> list[str]:
         # The model is built on one MPI rank, so MPI is no alternative.
@@ -97,17 +102,3 @@ class Sst(ProgramEngine):
     def expected_routing(self, point: Point) -> Routing:
         native = isinstance(point.machine, DragonflyConfig | PercsConfig)
         return through_other_groups(point.routing) if native else point.routing
-
-    def prepare_offered(
-        self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float
-    ) -> list[str]:
-        write_offered(folder, point, machine, destinations, load)
-        return _command()
-
-    def read_offered(self, folder: Path, exit_code: int, point: Point, machine: Machine) -> SteadyRun:
-        self.check_exit(folder, exit_code)
-        return read_offered_result(folder, point, machine)
-
-
-def _command() -> list[str]:
-    return [str(program_path() or "sst"), str(MODEL), "--", RUN]

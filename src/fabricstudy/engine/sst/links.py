@@ -19,7 +19,7 @@ from fabricstudy.routing.base import MemorylessRoutes, cached_routes
 from fabricstudy.structure.load import link_loads
 from fabricstudy.workload.messages import PlacedJob
 
-from ..contract import EngineFailure
+from ..failures import EngineFailure
 from ..point import Point
 from .system import PS_OF_A_NS, communicating
 from .traces import rank_layout

@@ -16,10 +16,10 @@ import numpy as np
 
 from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.machine.graph import Machine
-from fabricstudy.workload.traffic.base import Destinations
 
-from ..contract import EngineFailure, Unsupported
+from ..built_point import BuiltPoint
 from ..cost_model import WorkCounts, network_traffic, offered_factor
+from ..failures import EngineFailure, Unsupported
 from ..point import Point
 from ..program_engine import check_sources
 from ..steady_state import SteadyRun
@@ -57,13 +57,7 @@ class OfferedWindow(NamedTuple):
 
 
 def check_offered(point: Point, machine: Machine) -> None:
-    """Refuse traffic that Merlin's sources cannot offer.
-
-    Raises
-    ------
-    Unsupported
-        With the reason.
-    """
+    """Raise `Unsupported` for traffic that Merlin's sources cannot offer."""
     offered = point.offered
     assert offered is not None
     check_sources(point, "SST")
@@ -94,28 +88,19 @@ def check_offered(point: Point, machine: Machine) -> None:
         )
 
 
-def offered_window(point: Point, machine: Machine, load: float) -> OfferedWindow:
+def offered_window(point: BuiltPoint, load: float) -> OfferedWindow:
     """Return the lengths of a run at a load; a batch has one message of each node at least."""
-    offered = point.offered
-    assert offered is not None
-    message_ps = message_ns(point, machine) * PS_OF_A_NS
+    offered, message_ps = point.offered, point.message_ns * PS_OF_A_NS
     interval_ps = round(message_ps / load)
     messages = max(1, round(offered.measured / offered.batches * message_ps / interval_ps))
     warmup = ceil(offered.warmup * message_ps / (messages * interval_ps))
     return OfferedWindow(interval_ps, messages, warmup, offered.batches)
 
 
-def message_ns(point: Point, machine: Machine) -> float:
-    """Return the transmission time of a message on the link of a node."""
-    assert point.offered is not None
-    return float(point.offered.mean_bytes / machine.host.bandwidth_Bps * 1e9)
-
-
-def tail_ns(point: Point, machine: Machine) -> float:
+def tail_ns(point: BuiltPoint) -> float:
     """Return the time from the arrival of the first flit of a message, where Merlin's latency ends, to the last."""
-    assert point.offered is not None
-    flit = flit_bytes(point)
-    return float((ceil(point.offered.mean_bytes / flit) - 1) * flit / machine.host.bandwidth_Bps * 1e9)
+    flit = flit_bytes(point.point)
+    return float((ceil(point.offered.mean_bytes / flit) - 1) * flit / point.machine.host.bandwidth_Bps * 1e9)
 
 
 def offered_work(point: Point) -> WorkCounts:
@@ -128,21 +113,18 @@ def offered_work(point: Point) -> WorkCounts:
     )
 
 
-def write_offered(folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float) -> None:
+def write_offered(folder: Path, point: BuiltPoint) -> None:
     """Write the run file of offered traffic at a load."""
-    window = offered_window(point, machine, load)
-    run = run_description(point, machine, wire(point, machine), [])
-    described = _described(point, machine, destinations, window, run["interface"]["link_bw"])
-    (folder / RUN).write_text(json.dumps(run | {"jobs": [], "offered": described}))
+    run = run_description(point.point, point.machine, wire(point.point, point.machine), [])
+    (folder / RUN).write_text(json.dumps(run | {"jobs": [], "offered": _described(point, run["interface"]["link_bw"])}))
 
 
-def _described(
-    point: Point, machine: Machine, destinations: Destinations, window: OfferedWindow, link_bw: str
-) -> dict[str, Any]:
-    assert point.offered is not None
+def _described(point: BuiltPoint, link_bw: str) -> dict[str, Any]:
+    assert point.load is not None
+    window, destinations = offered_window(point, point.load), point.destinations
     entries, batch = window.warmup_batches + window.batches, f"{window.batch_ps}ps"
     # SST divides the transmission time by the load, and rounds to ps.
-    load = message_ns(point, machine) * PS_OF_A_NS / window.interval_ps
+    load = point.message_ns * PS_OF_A_NS / window.interval_ps
     rows = zip(*(column.tolist() for column in (destinations.node, destinations.first, destinations.last)), strict=True)
     nodes = {
         str(node): {"pattern": "merlin.targetgen.uniform", "pattern.min": first, "pattern.max": last}
@@ -167,7 +149,7 @@ def _described(
             "stopat": f"{entries * window.batch_ps}ps",
         },
         "all_nodes": {
-            "num_peers": machine.nodes,
+            "num_peers": point.machine.nodes,
             "link_bw": link_bw,
             "message_size": f"{point.offered.message_bytes}B",
             "offered_load": [load] * entries,
@@ -179,14 +161,9 @@ def _described(
     }
 
 
-def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyRun:
-    """Read the result of a run that ended with 0.
-
-    Raises
-    ------
-    EngineFailure
-        If it did not finish, or what it wrote is not of this traffic and machine.
-    """
+def read_offered_result(folder: Path, point: BuiltPoint) -> SteadyRun:
+    """Read the result of a run that ended with 0; raise `EngineFailure` unless it is of this traffic and machine."""
+    machine = point.machine
     out = (folder / "stdout").read_text(errors="replace")
     check_output(out, (folder / "stderr").read_text(errors="replace"))
     described = json.loads((folder / RUN).read_text())["offered"]
@@ -195,7 +172,7 @@ def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyR
     if len(table) != window.warmup_batches + window.batches:
         raise EngineFailure(f"SST reported {len(table)} loads of {window.warmup_batches + window.batches}")
     measured = table[window.warmup_batches :]
-    mean_ns = np.array([float(number) * SECONDS[unit] * 1e9 for number, unit, _ in measured]) + tail_ns(point, machine)
+    mean_ns = np.array([float(number) * SECONDS[unit] * 1e9 for number, unit, _ in measured]) + tail_ns(point)
     behind = sum(star == "*" for *_, star in measured)
     counts, sums, sent_bits = _of_nodes(folder / STATISTICS, machine, window)
     sends = np.array([str(node) in described["nodes"] for node in range(machine.nodes)])
@@ -205,18 +182,18 @@ def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyR
     shares = sent_bits * sends / max(1.0, float(sent_bits @ sends))
     return SteadyRun(
         window_ns=window.batches * window.batch_ps / PS_OF_A_NS,
-        message_ns=message_ns(point, machine),
+        message_ns=point.message_ns,
         node_created=created * window.batches,
         # SST counts arrivals at destinations; those of a source follow from what it sent.
         node_arrived=divided(int(arrived.sum()), shares),
         measured=arrived,
         latency_sum_ns=mean_ns * arrived,
-        network_sum_ns=sums.sum(axis=0) + tail_ns(point, machine) * arrived,
+        network_sum_ns=sums.sum(axis=0) + tail_ns(point) * arrived,
         created=np.full(window.batches, created.sum()),
         arrived=arrived,
         # A source that is behind drops the messages that wait when SST restarts it.
         lost=behind if 2 * behind > window.batches else 0,
-        link_bytes=read_links(folder / STATISTICS, point, machine).link_bytes,
+        link_bytes=read_links(folder / STATISTICS, point.point, machine).link_bytes,
     )
 
 

@@ -16,7 +16,7 @@ from fabricstudy.core.arrays import Floats
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
-from ..contract import BackgroundMismatch, EngineFailure
+from ..failures import BackgroundMismatch, EngineFailure
 from ..outcome import EngineResult, idle_times_ns, mean_of_senders_ns
 from ..point import Point
 from .links import packets_of_jobs, read_links

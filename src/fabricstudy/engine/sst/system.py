@@ -1,6 +1,7 @@
 """Keys of SST, and the run file: a point in the format of ``engines/sst/model.py``."""
 
 import json
+from collections.abc import Sequence
 from math import ceil
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +14,7 @@ from fabricstudy.core.quantities import Size
 from fabricstudy.machine.graph import LinkClass, Machine
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 
-from ..contract import Unsupported
+from ..failures import Unsupported
 from ..point import Point
 from ..settings import EngineSettings
 from .traces import map_file, native_motif, rank_layout, write_traces
@@ -84,12 +85,12 @@ def write_run(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob
     (folder / RUN).write_text(json.dumps(run))
 
 
-def communicating(jobs: list[PlacedJob]) -> list[tuple[int, PlacedJob]]:
+def communicating(jobs: Sequence[PlacedJob]) -> list[tuple[int, PlacedJob]]:
     """Return the communicating jobs with their numbers; SST simulates no others."""
     return [(number, job) for number, job in enumerate(jobs) if len(job.messages)]
 
 
-def has_no_foreground_traffic(jobs: list[PlacedJob]) -> bool:
+def has_no_foreground_traffic(jobs: Sequence[PlacedJob]) -> bool:
     """Return whether no job communicates, except in the background."""
     return all(job.background for _, job in communicating(jobs))
 

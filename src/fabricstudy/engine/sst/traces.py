@@ -23,7 +23,7 @@ from fabricstudy.workload.pattern.stencil import Stencil
 from fabricstudy.workload.sequences import exact_sequences
 from fabricstudy.workload.sizes import MessageSizes
 
-from ..contract import Unsupported
+from ..failures import Unsupported
 from ..point import Point
 from ..traffic_files import whole_times
 

@@ -9,7 +9,7 @@ import re
 from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text, whole
 from fabricstudy.core.log import warn_once
 
-from .base import HOST, MAX_FABRIC_NODES, Cable, Fabric, LinkAttributes, Port
+from .base import MAX_FABRIC_NODES, EdgeRecord, Fabric, fabric_of
 
 SIGNATURE = re.compile(r"\A\s*(?:router|node)[ \t]+\d+[ \t]+(?:router|node)[ \t]+\d+", re.I)
 
@@ -25,32 +25,21 @@ def read(data: bytes) -> Fabric:
     >>> len(fabric.routers), len(fabric.cables), [port.host for port in fabric.ports]
     (2, 1, ['n0', 'n1', 'n2', 'n3'])
     """
-    routers: dict[str, int | None] = {}
-    cables: dict[frozenset[str], Cable] = {}
-    ports: dict[str, Port] = {}
+    routers: dict[str, None] = {}
+    edges: dict[frozenset[str], EdgeRecord] = {}
     timed = 0
     for number, line in numbered_lines(data):
         where = position_text(number)
-        words = line.lower().split()
-        ends, latencies = _ends(words, where)
+        ends, latencies = _ends(line.lower().split(), where)
         timed += latencies
-        for end in ends:
-            if end.startswith("r"):
-                routers.setdefault(end, 0)
         for end in ends[1:]:
-            pair = sorted((ends[0], end), reverse=True)  # a router is before a node
-            if pair[0].startswith("n") or pair[0] == pair[1]:
-                raise InputFileError("a channel does not join two routers, or a router and a node", _EXAMPLE, where)
-            if pair[1].startswith("r"):
-                link = LinkAttributes("link", None, None)
-                cables.setdefault(frozenset(pair), Cable(ends[0], end, link, 1, where))
-                continue
-            port = Port(pair[1], pair[1], pair[0], LinkAttributes(HOST, None, None), where)
-            if ports.setdefault(pair[1], port).router != port.router:
-                raise InputFileError("a node at two routers", "join it to one", where, pair[1])
+            edges.setdefault(frozenset((ends[0], end)), EdgeRecord((ends[0], end), {}, where))
+        routers |= dict.fromkeys(end for end in ends if end.startswith("r"))
     if timed:
         warn_once(f"warning: {timed} latencies of channels are in cycles and not used; set latency in the study")
-    return Fabric(routers, list(cables.values()), list(ports.values()))
+    names = dict.fromkeys(end for edge in edges.values() for end in edge.ends) | routers
+    vertices = {name: ({"nodes": 0} if name in routers else {"role": "node"}, "") for name in names}
+    return fabric_of(vertices, list(edges.values()))
 
 
 def _ends(words: list[str], where: str) -> tuple[list[str], int]:

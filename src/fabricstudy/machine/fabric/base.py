@@ -1,5 +1,6 @@
 """Fabrics by name, and parsing of their edges."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -7,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from fabricstudy.core.errors import is_misspelling
-from fabricstudy.core.input_files import InputFileError, whole
+from fabricstudy.core.input_files import InputFileError, position_text, text_of, whole
 from fabricstudy.core.log import warn_once
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import BANDWIDTHS, LATENCIES, QuantityRange, to_unit
@@ -16,6 +17,9 @@ HOST = "host"
 """Class of host links."""
 
 MAX_PARALLEL_CABLES = 10_000
+
+COMMENTS = r"(?:[ \t]*(?:[#%][^\n]*|\r)?\n)*"
+"""Pattern of empty lines and comments at the beginning of a file."""
 
 LIST_ONCE = "list each cable once, as networkx.Graph(graph) does, which also joins parallel cables"
 """Remedy for directed graphs; `to_undirected` of a multigraph would keep both directions as two cables."""
@@ -96,6 +100,20 @@ _NO_VALUES = frozenset((
     "fontname", "fontsize", "fillcolor", "penwidth", "URL", "tooltip", "layer", "rank",
 ))  # fmt: skip
 """Attributes that name, locate or draw; `describe_unused` does not mention them."""
+
+
+def json_of(data: bytes, remedy: str) -> Any:
+    """Return the content of a file of JSON; raises InputFileError with line and column."""
+    try:
+        content = json.loads(text_of(data))
+        json.dumps(content, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        raise InputFileError(f"not JSON: {error.msg}", remedy, position_text(error.lineno, error.colno)) from None
+    except RecursionError:
+        raise InputFileError("nested too deeply", remedy) from None
+    except ValueError as error:  # a number of too many digits, or a lone surrogate
+        raise InputFileError(f"not JSON: {error}", remedy) from None
+    return content
 
 
 class EdgeRecord(NamedTuple):

@@ -13,7 +13,8 @@ from .base import EdgeRecord, Fabric, fabric_of, once_each
 from .dot_tokens import WRITE, Token, tokens_of
 
 SIGNATURE = re.compile(
-    r'\A(?:\s++|//[^\n]*+|#[^\n]*+|/\*(?:(?!\*/)[\s\S])*+\*/)*+(?:strict\s++)?(?:di)?graph\b\s*+(?:[\w.-]++|"(?:[^"\\]|\\.)*+")?+\s*+\{',
+    r"\A(?:\s|//[^\n]*\n|#[^\n]*\n|/\*[^*]*(?:\*(?!/)[^*]*)*\*/)*(?:strict\s+)?(?:di)?graph\b\s*"
+    r'(?:(?:[\w.-]+|"(?:[^"\\]|\\.)*")\s*)?\{',
     re.I,
 )
 
@@ -41,22 +42,20 @@ def read(data: bytes) -> Fabric:
 class _Reader:
     def __init__(self, tokens: list[Token]) -> None:
         self.vertices: dict[str, _Attributes] = {}
-        self._tokens = tokens
-        self._at = 0
+        self._tokens, self._at = tokens, 0
         self._edges: list[EdgeRecord] = []
 
     def read(self) -> list[EdgeRecord]:
         """Return the edges, and collect the vertices."""
-        strict = self._take_word("strict")
-        directed = self._take_word("digraph")
-        if not directed and not self._take_word("graph"):
-            raise self._error("graph")
+        strict, directed = self._take("strict"), self._take("digraph")
+        if not directed:
+            self._need("graph")
         if not self._is("{"):
             self._name()
         self._sign = "->" if directed else "--"
         self._block({}, {})
-        if self._peek().kind != "end":
-            raise self._error("the end of the file")
+        if self._tokens[self._at].kind != "end":
+            raise self._missing("the end of the file")
         edges = list({frozenset(edge.ends): edge for edge in self._edges}.values()) if strict else self._edges
         if directed:
             edges = once_each(self._edges)
@@ -66,89 +65,76 @@ class _Reader:
 
     def _block(self, node: _Attributes, edge: _Attributes) -> list[str]:
         """Read statements in braces with these defaults; return their vertices."""
-        self._expect("{")
+        self._need("{")
         found: dict[str, None] = {}
-        while not self._is("}"):
-            if self._is(";"):
+        while not self._take("}"):
+            kind = next((kind for kind in ("graph", "node", "edge") if self._is(kind) and self._is("[", 1)), None)
+            if kind is not None:
                 self._at += 1
-            elif self._tokens[self._at + 1].text == "[" and any(map(self._peek().is_word, ("graph", "node", "edge"))):
-                kind = self._next().text.lower()
                 says = self._attributes()
                 node, edge = node | says if kind == "node" else node, edge | says if kind == "edge" else edge
-            elif self._tokens[self._at + 1].text == "=" and self._tokens[self._at + 1].kind == "sign":
+            elif self._is("=", 1):
                 self._at += 2
                 self._name()
-            else:
+            elif not self._take(";"):
                 found |= dict.fromkeys(self._statement(node, edge))
-        self._at += 1
         return list(found)
 
     def _statement(self, node: _Attributes, edge: _Attributes) -> list[str]:
         """Read a vertex, a subgraph, or a chain of edges."""
-        line = self._peek().line
-        is_group = self._is("{") or self._peek().is_word("subgraph")
+        where, is_group = position_text(self._tokens[self._at].line), self._is("{") or self._is("subgraph")
         chain = [self._ends(node, edge)]
-        while self._is(self._sign):
-            self._at += 1
+        while self._take(self._sign):
             chain.append(self._ends(node, edge))
         says = self._attributes()
         if len(chain) == 1 and not is_group:
             self.vertices[chain[0][0]] |= says
         for tails, heads in pairwise(chain):
-            where = position_text(line)
             self._edges += [EdgeRecord((tail, head), edge | says, where) for tail in tails for head in heads]
         return [end for ends in chain for end in ends]
 
     def _ends(self, node: _Attributes, edge: _Attributes) -> list[str]:
-        if self._take_word("subgraph") and not self._is("{"):
+        if self._take("subgraph") and not self._is("{"):
             self._name()
         if self._is("{"):
             return self._block(node, edge)
         name = self._name()
-        while self._is(":"):
-            self._at += 1
+        while self._take(":"):
             self._name()
         self.vertices.setdefault(name, dict(node))
         return [name]
 
     def _attributes(self) -> _Attributes:
         says = {}
-        while self._is("["):
-            self._at += 1
-            while not self._is("]"):
+        while self._take("["):
+            while not self._take("]"):
                 key = self._name()
-                self._expect("=")
+                self._need("=")
                 says[key] = self._name()
-                if self._is(",") or self._is(";"):
-                    self._at += 1
-            self._at += 1
+                _ = self._take(",") or self._take(";")
         return says
 
-    def _peek(self) -> Token:
-        return self._tokens[self._at]
+    def _is(self, text: str, ahead: int = 0) -> bool:
+        """Return whether a token is this sign or word without quotation marks."""
+        token = self._tokens[self._at + ahead]
+        return token.kind in ("sign", "word") and token.text.lower() == text
 
-    def _next(self) -> Token:
-        self._at += 1
-        return self._tokens[self._at - 1]
-
-    def _is(self, sign: str) -> bool:
-        return self._peek().kind == "sign" and self._peek().text == sign
-
-    def _take_word(self, word: str) -> bool:
-        found = self._peek().is_word(word)
+    def _take(self, text: str) -> bool:
+        found = self._is(text)
         self._at += found
         return found
 
-    def _expect(self, sign: str) -> None:
-        if not self._is(sign):
-            raise self._error(sign)
-        self._at += 1
+    def _need(self, text: str) -> None:
+        if not self._take(text):
+            raise self._missing(text)
 
     def _name(self) -> str:
-        if self._peek().kind not in ("word", "name"):
-            raise self._error("a name")
-        return self._next().text
+        token = self._tokens[self._at]
+        if token.kind not in ("word", "name"):
+            raise self._missing("a name")
+        self._at += 1
+        return token.text
 
-    def _error(self, missing: str) -> InputFileError:
-        token = self._peek()
-        return InputFileError(f"{missing} is missing", WRITE, position_text(token.line), token.text or "end of file")
+    def _missing(self, text: str) -> InputFileError:
+        token = self._tokens[self._at]
+        return InputFileError(f"{text} is missing", WRITE, position_text(token.line), token.text or "end of file")

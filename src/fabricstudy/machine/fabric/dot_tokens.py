@@ -19,9 +19,6 @@ class Token(NamedTuple):
     text: str
     line: int
 
-    def is_word(self, word: str) -> bool:
-        return self.kind == "word" and self.text.lower() == word
-
 
 def tokens_of(text: str) -> list[Token]:
     """Return the tokens of a text, and two at its end; raises InputFileError with the line."""

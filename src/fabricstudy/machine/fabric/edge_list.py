@@ -11,12 +11,10 @@ from collections.abc import Iterator
 
 from fabricstudy.core.input_files import InputFileError, check_columns, check_width, numbered_csv_rows, position_text
 
-from .base import HOST, OF_LINK, EdgeRecord, Fabric, fabric_of
+from .base import COMMENTS, HOST, OF_LINK, EdgeRecord, Fabric, fabric_of
 
 _CELLS = r"(?:[\w \t]{0,40},){0,9}"
-SIGNATURE = re.compile(
-    rf"\A(?:[ \t]*+(?:#[^\n]*+)?+\r?\n)*+{_CELLS}[ \t]*+from[ \t]*+,{_CELLS}[ \t]*+to[ \t\r]*+(?:,|$)", re.M
-)
+SIGNATURE = re.compile(rf"\A{COMMENTS}{_CELLS}[ \t]*from[ \t]*,{_CELLS}[ \t]*to[ \t\r]*(?:,|$)", re.M)
 
 EDGE_COLUMNS = ("from", "to", *OF_LINK)
 

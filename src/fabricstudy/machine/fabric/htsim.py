@@ -11,9 +11,9 @@ from typing import NamedTuple
 from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text, whole
 from fabricstudy.core.log import warn_once
 
-from .base import HOST, MAX_FABRIC_NODES, Cable, Fabric, LinkAttributes, Port
+from .base import COMMENTS, HOST, MAX_FABRIC_NODES, Cable, Fabric, LinkAttributes, Port
 
-SIGNATURE = re.compile(r"\A(?:[ \t]*+(?:#[^\n]*+)?+\r?\n)*+[ \t]*+(?:Nodes|Tiers|Podsize)[ \t]++\d++[ \t\r]*+\n", re.I)
+SIGNATURE = re.compile(rf"\A{COMMENTS}[ \t]*(?:Nodes|Tiers|Podsize)[ \t]+\d+[ \t\r]*\n", re.I)
 
 _HEAD = ("nodes", "tiers", "podsize")
 _OF_TIER = ("downlink_speed_gbps", "radix_up", "radix_down", "bundle", "downlink_latency_ns")

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text
 
 from .base import Cable, Fabric, Port
-from .infiniband import host_and_device, link_of, switch_names, warn_of_unnamed_hosts
+from .infiniband import End, Line, host_and_device, link_of, switch_names, warn_of_unnamed_hosts
 
 SIGNATURE = re.compile(r"\[[ \d]{0,9}\] ==\([^)\n]{0,99}(?:\(FDR10\)[^)\n]{0,50})?\)")
 
@@ -21,29 +21,14 @@ _RATES_GBPS = {"SDR": 2.5, "DDR": 5.0, "QDR": 10.0, "FDR": 14.0625, "EDR": 25.78
                "XDR": 212.5}  # fmt: skip
 _BLOCK = re.compile(r"(?P<kind>Switch|CA|Router): (?:(?P<guid>0x[0-9a-f]+) )?(?P<description>.*):")
 _PORT = re.compile(
-    r'\s*+(?:(?P<guid>0x[0-9a-f]+) )?\s*+(?:"(?P<description>[^"]*+)" )?\s*+(?P<lid>\d{1,9})\s++'
-    r"(?P<port>\d{1,9})\[[ \d]*\] ==\((?P<link>[^()]*+(?:\(FDR10\)[^()]*+)?)\)(?: \(HOQ[^)]*+\))?==>\s*+(?P<peer>.*)"
+    r'\s*(?:(?P<guid>0x[0-9a-f]+)\s+)?(?:"(?P<description>[^"]*)"\s+)?(?P<lid>\d{1,9})\s+'
+    r"(?P<port>\d{1,9})\[[ \d]*\] ==\((?P<link>[^()]*(?:\(FDR10\)[^()]*)?)\)(?: \(HOQ[^)]*\))?==>\s*(?P<peer>.*)"
 )
-_LINK = re.compile(r"(?P<width>\d{1,2}X)\s++(?P<rate>\d+\.?\d*) Gbps(?P<fdr10> \(FDR10\))?\s++[^\s/]++/\s*+\S++")
+_LINK = re.compile(r"(?P<width>\d{1,2}X)\s+(?P<rate>\d+(?:\.\d*)?) Gbps(?P<fdr10> \(FDR10\))?\s+[^\s/]+/\s*\S+")
 _PEER = re.compile(
-    r'(?:(?P<guid>0x[0-9a-f]+)\s++)?(?P<lid>\d{1,9})\s++(?P<port>\d{1,9})\[[ \d]*\] "(?P<description>[^"]*+)" \(.*\)'
+    r'(?:(?P<guid>0x[0-9a-f]+)\s+)?(?P<lid>\d{1,9})\s+(?P<port>\d{1,9})\[[ \d]*\] "(?P<description>[^"]*)" \(.*\)'
 )
 _USE = "use the complete output of iblinkinfo"
-
-
-class _End(NamedTuple):
-    """A port: its device by LID, unique within a subnet, and its number."""
-
-    lid: int
-    port: int
-
-
-class _Link(NamedTuple):
-    number: int
-    peer: _End
-    width: str
-    speed: str
-    peer_description: str
 
 
 def read(data: bytes) -> Fabric:
@@ -72,7 +57,7 @@ class _Listing:
         self._adapter = ""
         self._devices: dict[int, _Device] = {}
         self._ports: Counter[int] = Counter()
-        self._links: dict[_End, _Link] = {}
+        self._links: dict[End, Line] = {}
 
     def begin(self, block: re.Match[str]) -> None:
         self._block, self._adapter = block, ""
@@ -89,15 +74,15 @@ class _Listing:
         if link is None or peer is None:
             problem = "width, speed or peer of a port that is not down is unknown"
             raise InputFileError(problem, _USE, where, line.strip())
-        end = _End(int(found["lid"]), int(found["port"]))
+        end = End(int(found["lid"]), int(found["port"]))
         if end in self._links:
             raise InputFileError("duplicate port", "use a single listing", where, found["port"])
-        guid = found["guid"] or (block["guid"] if block else None) or f"lid {end.lid}"
+        guid = found["guid"] or (block["guid"] if block else None) or f"lid {end.device}"
         self._adapter = self._adapter or guid if block else guid
         text = (found["description"] or (block["description"] if block else "")).strip()
-        self._devices.setdefault(end.lid, _Device(block["kind"] if block else "", guid, text, self._adapter))
-        to = _End(int(peer["lid"]), int(peer["port"]))
-        self._links[end] = _Link(number, to, link["width"].lower(), _speed(link), peer["description"].strip())
+        self._devices.setdefault(end.device, _Device(block["kind"] if block else "", guid, text, self._adapter))
+        to = End(int(peer["lid"]), int(peer["port"]))
+        self._links[end] = Line(number, to, peer["description"].strip(), link["width"].lower(), _speed(link))
 
     def fabric(self) -> Fabric:
         """Return the fabric; with -l a device with several ports of one LID is a switch."""
@@ -113,37 +98,27 @@ class _Listing:
         cables, ports = [], []
         has_adapters = len(switches) < len(self._devices)  # which --switches-only leaves out
         for end, link in self._links.items():
-            where = position_text(link.number)
-            if end.lid not in switches or link.peer.lid == end.lid or "Aggregation Node" in link.peer_description:
+            peer = link.peer
+            if end.device not in switches or peer.device == end.device or "Aggregation Node" in link.description:
                 continue
-            attributes = link_of(link.width, link.speed, where)
-            if has_adapters and link.peer.lid not in self._devices:
-                raise InputFileError("the peer is not listed", _USE, where, link.peer_description)
-            opposite = self._links.get(link.peer)
-            if opposite and (opposite.width, opposite.speed) != (link.width, link.speed):
-                problem = f"width or speed differ from those of the other end, line {opposite.number}"
-                raise InputFileError(problem, _USE, where, link.width + link.speed)
-            if link.peer.lid not in switches:
-                ports.append(self._port(end, link, names[end.lid]))
-                continue
-            if opposite is None or opposite.peer != end:
-                raise InputFileError("the peer does not list this cable", _USE, where, link.peer.port)
-            if end < link.peer:
-                pair = names[end.lid], names[link.peer.lid]
-                cables.append(Cable(*pair, attributes, 1, where, (end.port, link.peer.port)))
+            link.check_opposite(end, self._links, has_adapters or peer.device in switches, _USE)
+            if peer.device not in switches:
+                ports.append(self._port(end, link, names[end.device]))
+            elif end < peer:
+                pair, attributes = (names[end.device], names[peer.device]), link_of(link.width, link.speed, link.where)
+                cables.append(Cable(*pair, attributes, 1, link.where, (end.port, peer.port)))
         warn_of_unnamed_hosts(ports)
         aliases = {f"lid {lid}": name for lid, name in names.items()} | named
         return Fabric(dict.fromkeys(names.values()), cables, ports, aliases)
 
-    def _port(self, end: _End, link: _Link, switch: str) -> Port:
-        where = position_text(link.number)
-        host, device = host_and_device(link.peer_description)
-        device_at = self._devices.get(link.peer.lid)
-        adapter = device_at.adapter if device_at else f"lid {link.peer.lid}"
-        return Port(
-            host or adapter, f"{adapter} port {link.peer.port}", switch, link_of(link.width, link.speed, where), where,
-            (f"lid {link.peer.lid}",), end.port, device, adapter,
-        )  # fmt: skip
+    def _port(self, end: End, link: Line, switch: str) -> Port:
+        host, device = host_and_device(link.description)
+        lid = f"lid {link.peer.device}"
+        device_at = self._devices.get(link.peer.device)
+        adapter = device_at.adapter if device_at else lid
+        attributes = link_of(link.width, link.speed, link.where)
+        name = f"{adapter} port {link.peer.port}"
+        return Port(host or adapter, name, switch, attributes, link.where, (lid,), end.port, device, adapter)
 
 
 def _speed(link: re.Match[str]) -> str:

@@ -9,29 +9,26 @@ A netfile of ibsim has devices of any name (``Switch 8 "leaf1"``, ``Hca 2 "n1"``
 
 import re
 from collections import Counter
-from typing import NamedTuple
 
 from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text
 from fabricstudy.core.log import warn_once
 
 from .base import Cable, Fabric, Port
-from .infiniband import host_and_device, link_of, switch_names, warn_of_unnamed_hosts
+from .infiniband import End, Line, host_and_device, link_of, switch_names, warn_of_unnamed_hosts
 
 SIGNATURE = re.compile(r'^(?:Switch|Hca|Ca)[ \t]+\d+[ \t]+"|^\[\d+\](?:\[ext \d+\])?(?:\(\w*\))?\s+"[SHR]-', re.M)
 
-_BLOCK = re.compile(
-    r'(Switch|Ca|Hca|Rt)\s++\d+\s++"([^"]++)"\s*+(?:#\s*+(?:"([^"]*+)"(?:.*?\blid (\d+))?.*)?|\(scp\))?'
-)
+_BLOCK = re.compile(r'(Switch|Ca|Hca|Rt)\s+\d+\s+"([^"]+)"\s*(?:#\s*(?:"([^"]*)"(?:.*?\blid (\d+))?.*)?|\(scp\))?')
 _PORT = re.compile(
     r"\[(?P<port>\d{1,9})\](?:\[ext \d+\])?(?:\((?P<guid>[^)]*)\))?\s*"
     r'"(?P<peer>[^"]+)"\s*(?:\[(?P<peer_port>\d{1,9})\])?(?:\[ext \d+\])?\s*(?:\((?P<peer_guid>[^)]*)\))?\s*(?P<end>.*)'
 )
 _END = re.compile(
-    r'#\s*+(?:lid \d+ lmc \d+ )?"(?P<description>[^"]*+)" lid (?P<lid>\d+)'
+    r'#\s*(?:lid \d+ lmc \d+ )?"(?P<description>[^"]*)" lid (?P<lid>\d+)'
     r"(?: (?P<width>\d+x|\?\?x?) ?(?P<speed>[A-Z][A-Z0-9]*|\?\?\?))?(?: \w+=\w+)*(?: slot \d+| \(scp\))*"
 )
 """Description and lid of the peer, width and speed, then those of -f and -g."""
-_SIMULATED_END = re.compile(r"(?:[a-z]++=\w++\s*+)*+(?:#.*)?")
+_SIMULATED_END = re.compile(r"(?:[a-z]+=\w+\b\s*)*(?:#.*)?")
 _GUID = re.compile(r"[SHR]-[0-9a-f]{16}")
 _SETTING = re.compile(
     r"(?:vendid|devid|sysimgguid|switchguids?|caguids?|hcaguids?|rtguids?|width|speed|extspeed)\s*[=+]"
@@ -40,27 +37,6 @@ _OTHER = re.compile(r"#|(?:Non-)?Chassis |Hostname: |DR path |ibwarn: |src/|$")
 """Lines of -g, of messages of the program, and empty ones."""
 _KINDS = {"S": "Switch", "H": "Ca", "R": "Rt"}
 _COMPLETE = "use the complete output of ibnetdiscover"
-
-
-class _End(NamedTuple):
-    device: str
-    port: int
-
-
-class _Line(NamedTuple):
-    """A port and its peer, as listed."""
-
-    number: int
-    peer: _End
-    peer_guid: str | None
-    description: str
-    lid: str | None
-    width: str
-    speed: str
-
-    @property
-    def where(self) -> str:
-        return position_text(self.number)
 
 
 def guid_of(text: str) -> str:
@@ -98,7 +74,7 @@ class _Dump:
         self._descriptions: dict[str, str] = {}
         self._switches: dict[str, str] = {}
         self._names: dict[str, str] = {}
-        self._lines: dict[_End, _Line] = {}
+        self._lines: dict[End, Line] = {}
         self._left_out: Counter[str] = Counter()
 
     def add_device(self, number: int, line: str) -> None:
@@ -122,7 +98,7 @@ class _Dump:
             raise InputFileError(problem, _COMPLETE, position_text(number), line)
         if self._device is None:
             raise InputFileError("a port before the first device", _COMPLETE, position_text(number), line)
-        end = _End(self._device, int(match["port"]))
+        end = End(self._device, int(match["port"]))
         if end in self._lines:
             raise InputFileError("duplicate port", "use a single dump", position_text(number), end.port)
         note = _END.fullmatch(match["end"])
@@ -132,8 +108,8 @@ class _Dump:
             problem = 'the line does not end like # "name" lid 3 4xEDR: its speed is unknown'
             raise InputFileError(problem, _COMPLETE, position_text(number), match["end"])
         found = note.groupdict(default="") if note else dict.fromkeys(_END.groupindex, "")
-        peer = _End(match["peer"], int(match["peer_port"] or 1))
-        self._lines[end] = _Line(number, peer, match["peer_guid"], **found)
+        peer = End(match["peer"], int(match["peer_port"] or 1))
+        self._lines[end] = Line(number, peer, peer_guid=match["peer_guid"], **found)
 
     def fabric(self) -> Fabric:
         """Return the fabric."""
@@ -143,8 +119,8 @@ class _Dump:
         self._names = switch_names({switch: self._descriptions[switch] for switch in self._switches})
         cables, ports = [], []
         for end, line in self._lines.items():
-            self._check_opposite(end, line)
             kind, peer_kind = self._kinds[end.device], self._kind(line)
+            line.check_opposite(end, self._lines, peer_kind == "Switch", _COMPLETE)
             if kind == "Switch" == peer_kind and line.peer.device != end.device:
                 if end < line.peer:  # each end has a line
                     names = self._names[end.device], self._names[line.peer.device]
@@ -161,13 +137,13 @@ class _Dump:
         aliases |= {f"lid {lid}": self._names[switch] for switch, lid in self._switches.items() if lid}
         return Fabric(dict.fromkeys(self._names.values()), cables, ports, aliases | self._names)
 
-    def _kind(self, line: _Line) -> str:
+    def _kind(self, line: Line) -> str:
         kind = self._kinds.get(line.peer.device) or _KINDS.get(line.peer.device.partition("-")[0])
         if kind is None:
             raise InputFileError("a device that is not listed", _COMPLETE, line.where, line.peer.device)
         return kind
 
-    def _leave_out(self, end: _End, line: _Line, kind: str, peer_kind: str) -> None:
+    def _leave_out(self, end: End, line: Line, kind: str, peer_kind: str) -> None:
         if kind == peer_kind == "Ca":
             self._left_out["ports of adapters joined without a switch"] += 1
         elif kind == peer_kind and end < line.peer:
@@ -175,19 +151,7 @@ class _Dump:
         elif kind == "Switch" and peer_kind != kind:
             self._left_out["ports to aggregation nodes" if peer_kind == "Ca" else "ports to routers of subnets"] += 1
 
-    def _check_opposite(self, end: _End, line: _Line) -> None:
-        opposite = self._lines.get(line.peer)
-        if opposite is not None and opposite.peer != end:
-            problem = f"port {line.peer.port} of {line.peer.device} leads elsewhere on line {opposite.number}"
-            raise InputFileError(problem, "use a dump of a fabric that does not change", line.where, end.port)
-        if opposite is not None and (opposite.width, opposite.speed) != (line.width, line.speed):
-            problem = f"width or speed differ from those of the other end, line {opposite.number}"
-            raise InputFileError(problem, "use a complete dump", line.where, line.width + line.speed)
-        if opposite is None and self._kind(line) == "Switch":
-            problem = f"port {line.peer.port} of the switch {line.peer.device} is not listed"
-            raise InputFileError(problem, "use a complete dump", line.where, line.peer.device)
-
-    def _port(self, end: _End, line: _Line) -> Port:
+    def _port(self, end: End, line: Line) -> Port:
         adapter = line.peer.device
         host, device = host_and_device(self._descriptions.get(adapter) or line.description)
         guid = guid_of(line.peer_guid or adapter.removeprefix("H-"))

@@ -16,8 +16,9 @@ InfiniBand Trade Association: InfiniBand Architecture Specification, volume 2, r
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-from fabricstudy.core.input_files import InputFileError
+from fabricstudy.core.input_files import InputFileError, position_text
 from fabricstudy.core.log import warn_once
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import BANDWIDTHS
@@ -35,6 +36,42 @@ _HOST = re.compile(r"(?!MT\d+\b)([\w.-]+)(?: +(HCA-\d+|(?=\S*\d)[A-Za-z]\w*))?")
 _FIRMWARE = re.compile(r"Mellanox|Technologies|ConnectX|Connect-IB|InfiniHost|BlueField|Voltaire|Topspin|QLogic", re.I)
 _MANAGED_SWITCH = re.compile(r"^MF0;([^:]+):[^/]*(.*)$")
 """Description of a managed switch: name, type, and a board of the switch, of which the first is /U1."""
+
+
+class End(NamedTuple):
+    """A port: its device by GUID, or by LID, a number, and its number."""
+
+    device: Any
+    port: int
+
+
+class Line(NamedTuple):
+    """A port as listed: its line, its peer with its description and LID, and the width and speed of the link."""
+
+    number: int
+    peer: End
+    description: str
+    width: str
+    speed: str
+    lid: str | None = None
+    peer_guid: str | None = None
+
+    @property
+    def where(self) -> str:
+        return position_text(self.number)
+
+    def check_opposite(self, end: End, lines: Mapping[End, "Line"], must_be_listed: bool, remedy: str) -> None:
+        """Raise InputFileError unless the line of the peer agrees with this one, which is that of `end`."""
+        opposite = lines.get(self.peer)
+        if opposite is None and must_be_listed:
+            problem = f"port {self.peer.port} of its peer, {self.description}, is not listed"
+            raise InputFileError(problem, remedy, self.where, self.peer.device)
+        if opposite is not None and opposite.peer != end:
+            problem = f"port {self.peer.port} of its peer leads elsewhere on line {opposite.number}"
+            raise InputFileError(problem, remedy, self.where, end.port)
+        if opposite is not None and (opposite.width, opposite.speed) != (self.width, self.speed):
+            problem = f"width or speed differ from those of the other end, line {opposite.number}"
+            raise InputFileError(problem, remedy, self.where, self.width + self.speed)
 
 
 def link_of(width: str, speed: str, where: str) -> LinkAttributes:

@@ -5,13 +5,12 @@ An edge may have ``class``, ``count``, ``bandwidth`` ("100 Gb/s") and ``latency`
 the number of unnamed nodes of a router. A warning names other keys.
 """
 
-import json
 import re
 from typing import Any
 
-from fabricstudy.core.input_files import InputFileError, position_text, text_of
+from fabricstudy.core.input_files import InputFileError, position_text
 
-from .base import LIST_ONCE, EdgeRecord, Fabric, fabric_of
+from .base import LIST_ONCE, EdgeRecord, Fabric, fabric_of, json_of
 
 SIGNATURE = re.compile(r'\A\s*\{[\s\S]*"(?:nodes|links|edges)"\s*:\s*\[')
 
@@ -30,15 +29,7 @@ def read(data: bytes) -> Fabric:
     >>> fabric.routers, fabric.cables[0].link.name
     ({'0': 4, '1': None}, 'link')
     """
-    try:
-        graph = json.loads(text_of(data))
-        json.dumps(graph, ensure_ascii=False).encode()
-    except json.JSONDecodeError as error:
-        raise InputFileError("not JSON", f"{_MAKE}: {error.msg}", position_text(error.lineno, error.colno)) from None
-    except RecursionError:
-        raise InputFileError("nested too deeply", _MAKE) from None
-    except ValueError as error:  # a number of too many digits, or a lone surrogate
-        raise InputFileError(f"not JSON: {error}", _MAKE) from None
+    graph = json_of(data, _MAKE)
     if not isinstance(graph, dict):
         raise InputFileError("not a mapping", _MAKE, position_text(1))
     return fabric_of_graph(graph)

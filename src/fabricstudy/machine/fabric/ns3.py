@@ -12,8 +12,8 @@ from fabricstudy.core.log import warn_once
 from .base import HOST, MAX_FABRIC_NODES, EdgeRecord, Fabric, fabric_of
 
 SIGNATURE = re.compile(
-    r"\A\s*+\d++[ \t]++\d++[ \t]++\d++[ \t\r]*+\n[ \t]*+\d++(?:[ \t]++\d++)*+[ \t\r]*+\n"
-    r"[ \t]*+\d++[ \t]++\d++[ \t]++[\d.]++[kKMGT]?[bB](?:ps|/s)"
+    r"\A\s*\d+[ \t]+\d+[ \t]+\d+[ \t\r]*\n[ \t]*\d+(?:[ \t]+\d+)*[ \t\r]*\n"
+    r"[ \t]*\d+[ \t]+\d+[ \t]+[\d.]+[kKMGT]?[bB](?:ps|/s)"
 )
 
 _LINK = re.compile(

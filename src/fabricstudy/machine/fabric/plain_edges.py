@@ -12,13 +12,13 @@ from typing import Any
 from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text
 from fabricstudy.core.log import warn_once
 
-from .base import EdgeRecord, Fabric, fabric_of, once_each
+from .base import COMMENTS, EdgeRecord, Fabric, fabric_of, once_each
 
 _CHARACTER = r"""[^\s{}"'=:;,<>()\[\]#%]"""
 _NAME = f"{_CHARACTER}+(?:,+{_CHARACTER}+)*"
 """Commas within a name are part of it; one behind it would be the separator of another format."""
-_LINE = rf"[ \t]*+{_NAME}[ \t]++{_NAME}[ \t]*+(?:\{{[^\n]*\}}|[-+\d.eE \t]++)?+[ \t\r]*+\n"
-SIGNATURE = re.compile(rf"\A(?!%%MatrixMarket)(?:[ \t]*+(?:[#%][^\n]*+)?+\r?\n)*+{_LINE}{_LINE}")
+_LINE = rf"[ \t]*{_NAME}[ \t]+{_NAME}(?:[ \t]*\{{[^\n]*\}}|(?:[ \t]+[-+\d.eE]+)*)[ \t\r]*\n"
+SIGNATURE = re.compile(rf"\A(?!%%MatrixMarket){COMMENTS}{_LINE}{_LINE}")
 
 _EXAMPLE = "write two vertices a line, such as r0 r1, or use an edge list with the header from,to,class,bandwidth"
 

@@ -13,7 +13,7 @@ from .slurm import Switch, fabric_of_switches
 
 # Blanks are limited, as two runs of them in a row take quadratic time.
 SIGNATURE = re.compile(
-    r"\A(?:[ \t]*(?:[#%][^\n]*|---[^\n]*)?\r?\n)*[ \t]*(?:-[ \t]+|\[\s{0,99})\{?\s{0,99}[\"']?topology[\"']?[ \t]*:"
+    r"\A(?:[ \t]*(?:[#%][^\n]*|---[^\n]*|\r)?\n)*[ \t]*(?:-[ \t]+|\[\s{0,99})\{?\s{0,99}[\"']?topology[\"']?[ \t]*:"
 )
 
 _USE = "write it as in topology.yaml(5) of Slurm"

@@ -4,13 +4,12 @@
 bandwidths.
 """
 
-import json
 import re
 from typing import Any, NamedTuple
 
-from fabricstudy.core.input_files import InputFileError, position_text, text_of, whole
+from fabricstudy.core.input_files import InputFileError, whole
 
-from .base import HOST, Cable, Fabric, LinkAttributes, Port
+from .base import HOST, Cable, Fabric, LinkAttributes, Port, json_of
 
 SIGNATURE = re.compile(r'\A\s*\{[\s\S]*"outports"\s*:\s*\{')
 
@@ -25,12 +24,7 @@ class _End(NamedTuple):
 
 def read(data: bytes) -> Fabric:
     """Read a topology; raises InputFileError with the line, or with switch and port."""
-    try:
-        topology = json.loads(text_of(data))
-    except json.JSONDecodeError as error:
-        raise InputFileError("not JSON", f"{_USE}: {error.msg}", position_text(error.lineno, error.colno)) from None
-    except (RecursionError, ValueError):
-        raise InputFileError("not JSON", _USE) from None
+    topology = json_of(data, _USE)
     switches, nodes = (_devices(topology, key) for key in ("switches", "nodes"))
     peers = {**_peers(switches, "switches"), **_peers(nodes, "nodes")}
     cables, ports = [], []

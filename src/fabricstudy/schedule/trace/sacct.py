@@ -11,7 +11,8 @@ import numpy as np
 from fabricstudy.core.input_files import split_lines
 from fabricstudy.core.model import ConfigError
 
-from .swf import FIELDS, Log, Swf, SwfField, refusal
+from .swf import Swf
+from .swf_log import FIELDS, Log, SwfField, refusal
 
 COMMAND = "sacct --allusers --allocations --parsable2 --format=JobID,Submit,Start,End,NNodes,NCPUS,Timelimit,State"
 
@@ -44,6 +45,8 @@ def read_sacct(text: str, file: str, by_processors: bool = False) -> Log:
     columns = _columns(head, file, first, by_processors)
     known, jobs, numbers, ids = len(head.split("|")), list[list[float]](), list[int](), dict[str, int]()
     for number, line in rows:
+        # --parsable ends each line with a bar; published logs have it in the first one alone, too.
+        line += "|" * (head.endswith("|") and not line.endswith("|"))
         cells = [cell.strip() for cell in line.split("|")]
         if len(cells) != known:
             problem = f"{len(cells)} cells in a table of {known} columns"
@@ -74,7 +77,10 @@ def _columns(head: str, file: str, line: int, by_processors: bool) -> dict[str, 
     needed = ["jobid", "submit", "ncpus" if by_processors else "nnodes"]
     needed += [] if {"elapsed", "elapsedraw"} & set(columns) else ["start", "end"]
     if missing := [name for name in needed if name not in columns]:
-        raise refusal(file, line, None, f"no column {missing[0]}", head[:60], f"use {COMMAND}", "invalid-trace")
+        sizes = {"ncpus": "leave out `cores_per_node`", "nnodes": "write `cores_per_node`"}
+        both = {"ncpus", "nnodes"} & set(columns) and missing[0] in sizes
+        remedy = f"{sizes[missing[0]]}, or use {COMMAND}" if both else f"use {COMMAND}"
+        raise refusal(file, line, None, f"no column {missing[0]}", head[:60], remedy, "invalid-trace")
     return columns
 
 

@@ -56,7 +56,7 @@ def read_matrix(path: Path, data: bytes, name: MatrixFormat | None = None) -> Ma
     file or of the matrix.
     """
     data = data.removeprefix(BOM_UTF8)
-    form = FORMATS[name or _format_of(path, data)]
+    form = FORMATS[name or format_of_matrix(path, data)]
     if name is None and path.suffix not in form.suffixes:
         warn_once(f"{path.name} is read as {form.words}; write format: {form.name} to confirm it")
     matrix = form.read(data)
@@ -88,7 +88,7 @@ def read_matrix(path: Path, data: bytes, name: MatrixFormat | None = None) -> Ma
     return MatrixFile(rows, source, destination, size_bytes)
 
 
-def _format_of(path: Path, data: bytes) -> MatrixFormat:
+def format_of_matrix(path: Path, data: bytes) -> MatrixFormat:
     """Return the format of a matrix, by its first bytes, else by the suffix; text is the default."""
     if data[:14].lower() == b"%%matrixmarket":
         return "matrix-market"

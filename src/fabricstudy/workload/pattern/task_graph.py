@@ -1,19 +1,22 @@
-"""The traffic listed in a graph file.
+"""The traffic listed in a graph file, whose content tells its format.
 
-* METIS (``.graph``, ``.metis``; manual of METIS 5.1.0, section 4.1.1): undirected; an edge of weight w means
+* METIS (manual of METIS 5.1.0, section 4.1.1): undirected; an edge of weight w means
   w units in each direction. Optional vertex weights are the work of each task.
-* Matrix Market (``.mtx``; Boisvert, Pozo and Remington, NISTIR 5935, 1996): a square matrix; the absolute value of
+* Matrix Market (Boisvert, Pozo and Remington, NISTIR 5935, 1996): a square matrix; the absolute value of
   entry (i, j) is the units from task i to task j, or one unit in a pattern matrix.
-* CSV (``.csv``): rows below the header ``source,destination,weight``, tasks numbered from 0.
-* Communication matrices (``.csv``, ``.dat``, ``.txt``, ``.npz``) as in the pattern ``matrix``: a byte is a unit.
+* CSV: rows below the header ``source,destination,weight``, tasks numbered from 0.
+* Communication matrices as in the pattern ``matrix``: a byte is a unit.
 """
 
 import math
-from collections.abc import Callable
+from codecs import BOM_UTF8
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from io import BytesIO
+from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -22,13 +25,17 @@ from pydantic.json_schema import SkipJsonSchema
 from fabricstudy.core import input_files
 from fabricstudy.core.arrays import Floats, Ints, Numbers
 from fabricstudy.core.input_files import MAX_RANKS, MAX_TRAFFIC_BYTES, InputFileError, position_text, whole
+from fabricstudy.core.log import warn_once
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import SIZES, Size, to_unit
 
 from ..mapping.tasks import TaskGraph
 from ..messages import Messages
 from .base import MessagePattern, Sends, TrafficEstimate, TrafficFile, one_phase, pair_sums
-from .matrix import check_entries, read_entries, read_matrix, read_matrix_market
+from .matrix import FORMATS as MATRICES
+from .matrix import MatrixFormat, check_entries, format_of_matrix, read_entries, read_matrix, read_matrix_market
+
+GraphFormat = Literal["metis", "edges", "matrix-market", "numpy", "matrix", "entries"]
 
 MIN_WEIGHT_SUM = 1e-18
 """Minimum sum of the weights of a graph."""
@@ -65,9 +72,14 @@ def read_graph(path: Path) -> tuple[GraphFile, str]:
     return input_files.read(path, parse_graph, "invalid-data-file")
 
 
-def parse_graph(path: Path, data: bytes) -> GraphFile:
-    """Parse a graph in the format of the file's suffix; raises InputFileError, with the line."""
-    source, destination, units, work = input_files.reader_for_suffix(_READERS, path)(data)
+def parse_graph(path: Path, data: bytes, name: GraphFormat | None = None) -> GraphFile:
+    """Parse a graph in the format of this name, else of its content; raises InputFileError, with the line."""
+    data = data.removeprefix(BOM_UTF8)
+    found = name or _format_of(path, data)
+    words, suffixes = _WORDS[found]
+    if name is None and path.suffix not in suffixes:
+        warn_once(f"{path.name} is read as {words}; write format: {found} to confirm it")
+    source, destination, units, work = _READERS[found](data)
     if work is None:
         work = np.ones(int(max(source.max(initial=-1), destination.max(initial=-1))) + 1, dtype=np.int64)
     if len(work) < 2:
@@ -80,6 +92,23 @@ def parse_graph(path: Path, data: bytes) -> GraphFile:
         remedy = f"use edges with a sum of weights from {MIN_WEIGHT_SUM:g} to {MAX_TRAFFIC_BYTES:g}"
         raise InputFileError(problem, remedy, "", total)
     return GraphFile(source[valid], destination[valid], units[valid], work, int(np.count_nonzero(loops)))
+
+
+def _format_of(path: Path, data: bytes) -> GraphFormat:
+    """Return the format by the content; of numbers that are no square matrix, METIS if their first line counts them."""
+    found: GraphFormat = format_of_matrix(path, data)
+    lines = (line.split() for line in BytesIO(data) if line.lstrip()[:1] not in (b"%", b"#"))
+    head = next(filter(None, lines), [])
+    if b"".join(head) == ",".join(_HEAD).encode():
+        return "edges"
+    if found != "matrix" or path.suffix in _WORDS["metis"][1]:
+        return found if found != "matrix" else "metis"
+    if not 2 <= len(head) <= 4 or not all(word.isdigit() and len(word) < 16 for word in head):
+        return found
+    first = list(islice(lines, 4))
+    count = len(first) + sum(1 for _ in lines)
+    is_square = count == len(head) - 1 and {len(line) for line in first} == {len(head)}
+    return "metis" if int(head[0]) == count and not is_square else found
 
 
 def _read_metis(data: bytes) -> _Read:
@@ -160,30 +189,33 @@ def _read_matrix_market(data: bytes) -> _Read:
 _HEAD = ["source", "destination", "weight"]
 
 
-def _read_csv(data: bytes) -> _Read:
+def _read_edges(data: bytes) -> _Read:
     rows = input_files.numbered_csv_rows(data)
     line, head = next(rows, (1, []))
-    if head != _HEAD and head[:1] and (head[0].startswith("source") or head[0][:1].isdecimal()):
-        return _of_matrix(".csv", data)
     if head != _HEAD:
         problem = "the first line is not source,destination,weight"
         raise InputFileError(problem, "add this header, or write a matrix of bytes", position_text(line))
     return _Read(*read_entries(rows, head), None)
 
 
-def _of_matrix(suffix: str, data: bytes) -> _Read:
-    matrix = read_matrix(Path(f"matrix{suffix}"), data)
+def _of_matrix(name: MatrixFormat, data: bytes) -> _Read:
+    matrix = read_matrix(Path("matrix"), data, name)
     work = np.ones(matrix.ranks, dtype=np.int64)
     return _Read(matrix.source, matrix.destination, matrix.size_bytes.astype(np.float64), work)
 
 
-_READERS: dict[str, Callable[[bytes], _Read]] = {
-    ".graph": _read_metis,
-    ".metis": _read_metis,
-    ".mtx": _read_matrix_market,
-    ".csv": _read_csv,
-    **{suffix: partial(_of_matrix, suffix) for suffix in (".dat", ".txt", ".npz")},
+_READERS: dict[GraphFormat, Callable[[bytes], _Read]] = {
+    **{name: partial(_of_matrix, name) for name in MATRICES},
+    "metis": _read_metis,
+    "edges": _read_edges,
+    "matrix-market": _read_matrix_market,
 }
+_WORDS: dict[GraphFormat, tuple[str, tuple[str, ...]]] = {
+    **{name: (form.words, form.suffixes) for name, form in MATRICES.items()},
+    "metis": ("a graph of METIS", (".graph", ".metis")),
+    "edges": ("a list of edges", (".csv",)),
+}
+"""Name of each format in messages, and the suffixes that mean it."""
 
 
 def nearest_power_of_ten(total: float, near: float) -> float:
@@ -242,19 +274,21 @@ class TaskGraphPattern(TrafficFile, MessagePattern, kind="task-graph"):
     """The traffic of a graph file, all in one phase: a vertex is a rank, and a unit of edge weight is one `message`.
 
     With more vertices than ranks, vertices are grouped first, and edges within a group send nothing. File formats are
-    METIS (.graph), Matrix Market (.mtx), CSV with the header source,destination,weight, and the files of the pattern
-    `matrix`, in which a byte is a unit. The point contains the digest of the file, not its edges; a file that changes
-    after planning is refused.
+    METIS, Matrix Market, CSV with the header source,destination,weight, and the files of the pattern `matrix`, in which
+    a byte is a unit, as the content tells. The point contains the digest of the file, not its edges; a file that
+    changes after planning is refused.
     """
 
     message_bytes: Size = Field(alias="message", description="size of each message")
     group: Literal["blocks", "metis"] = Field(
         "metis", description="grouping where there are more vertices than ranks: consecutive vertices, or by METIS"
     )
+    format: GraphFormat | None = Field(None, description="format of the file; default: as its content tells")
     vertices: SkipJsonSchema[Whole] = 0
     edges: SkipJsonSchema[Whole] = 0
 
     READER = staticmethod(parse_graph)
+    READERS: ClassVar[Mapping[str, Any]] = {name: partial(parse_graph, name=name) for name in _READERS}
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Chakra traces as JSON: the messages of its converter one after another, or one object with a ``workload_graph``."""
 
 import json
+import re
 from typing import Any
 
 from fabricstudy.core.input_files import InputFileError, text_of
@@ -9,6 +10,9 @@ from .chakra_node import KINDS, Node
 
 _OF_NODE = {"Id", "Name", "NodeType", "runtime", "data_deps", "ctrl_deps", "ctrlDeps"}
 """Keys of a node of a ``workload_graph``; all others are attributes."""
+
+
+_BLANKS = re.compile(r"\s*")
 
 
 def nodes_of(data: bytes) -> list[Node]:
@@ -21,11 +25,11 @@ def nodes_of(data: bytes) -> list[Node]:
 
 
 def _objects(text: str) -> list[dict[str, Any]]:
-    decoder, at = json.JSONDecoder(), 0
+    decoder, at, end = json.JSONDecoder(), 0, len(text.rstrip())
     objects: list[dict[str, Any]] = []
-    while text[at : at + 1].strip() or (at := _next(text, at)) < len(text):
+    while at < end:
         try:
-            found, at = decoder.raw_decode(text, at)
+            found, at = decoder.raw_decode(text, _BLANKS.match(text, at).end())  # type: ignore[union-attr]
         except (ValueError, RecursionError) as error:
             problem = f"not JSON: {str(error).partition(chr(10))[0]}"
             raise InputFileError(problem, "write it again", f"object {len(objects)}") from None
@@ -33,12 +37,6 @@ def _objects(text: str) -> list[dict[str, Any]]:
             raise InputFileError("not an object of JSON", "write one for each node", f"object {len(objects)}")
         objects.append(found)
     return objects
-
-
-def _next(text: str, at: int) -> int:
-    while at < len(text) and text[at].isspace():
-        at += 1
-    return at
 
 
 def _of_graph(place: int, node: Any) -> Node:

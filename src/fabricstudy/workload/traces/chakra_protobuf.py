@@ -2,12 +2,13 @@
 
 import struct
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from fabricstudy.core.input_files import InputFileError
 
 from .chakra_node import Node
 
+T = TypeVar("T", int, memoryview)
 _VARINT, _EIGHT, _BYTES, _FOUR = 0, 1, 2, 5
 _FIXED = {3: "<d", 5: "<f", 19: "<I", 21: "<Q", 23: "<i", 25: "<q"}
 _SIGNED, _ZIGZAG, _STRING = (7, 9), (15, 17), 29
@@ -38,17 +39,17 @@ def _node(data: memoryview) -> Node:
     name, needs, attributes = "", list[int](), dict[str, Any]()
     for field, value in _fields(data):
         if field == 1:
-            number = _whole(value)
+            number = _typed(int, value)
         elif field == 2:
             name = _text(value)
         elif field == 3:
-            kind = _whole(value)
+            kind = _typed(int, value)
         elif field in (4, 5):
             needs += [value] if isinstance(value, int) else _packed(value)
         elif field == 7:
-            duration_us = _whole(value)
+            duration_us = _typed(int, value)
         elif field == 10:
-            attribute = dict(_fields(_bytes(value)))
+            attribute = dict(_fields(_typed(memoryview, value)))
             attribute_name = _text(attribute.get(1, memoryview(b"")))
             for item in attribute.items():
                 if item[0] in _VALUES:
@@ -94,20 +95,15 @@ def _varint(data: memoryview, at: int) -> tuple[int, int]:
             raise IndexError
 
 
-def _whole(value: int | memoryview) -> int:
-    if not isinstance(value, int):
-        raise IndexError
-    return value
-
-
-def _bytes(value: int | memoryview) -> memoryview:
-    if isinstance(value, int):
+def _typed(kind: type[T], value: int | memoryview) -> T:
+    """Return a value of this kind; another one is of another field."""
+    if not isinstance(value, kind):
         raise IndexError
     return value
 
 
 def _text(value: int | memoryview) -> str:
-    return str(_bytes(value), "utf-8")
+    return str(_typed(memoryview, value), "utf-8")
 
 
 def _packed(data: memoryview) -> Iterator[int]:
@@ -120,12 +116,12 @@ def _packed(data: memoryview) -> Iterator[int]:
 def _value(field: int, value: int | memoryview) -> Any:
     """Return the value of an attribute; lists remain bytes."""
     if field in _FIXED:
-        return struct.unpack(_FIXED[field], _bytes(value))[0]
+        return struct.unpack(_FIXED[field], _typed(memoryview, value))[0]
     if field == _STRING:
         return _text(value)
     if field % 2 == 0 or field > _STRING:
-        return bytes(_bytes(value))
-    number = _whole(value)
+        return bytes(_typed(memoryview, value))
+    number = _typed(int, value)
     if field in _ZIGZAG:
         return number >> 1 ^ -(number & 1)
     return number - 2**64 if field in _SIGNED and number >= 2**63 else number

@@ -129,14 +129,13 @@ _COMPLETIONS: dict[str, Callable[..., _Completed]] = {
 _TYPES: dict[str, Callable[..., int]] = {
     "Type_contiguous": lambda sizes, count, old: count * sizes.get(old, 0),
     "Type_dup": lambda sizes, old: sizes.get(old, 0),
-    "Type_hindexed": lambda sizes, _, lengths, at, old: sum(lengths) * sizes.get(old, 0),
-    "Type_hvector": lambda sizes, count, length, stride, old: count * length * sizes.get(old, 0),
     "Type_indexed": lambda sizes, _, lengths, at, old: sum(lengths) * sizes.get(old, 0),
     "Type_struct": lambda sizes, _, lengths, at, old: sum(
         n * sizes.get(of, 0) for n, of in zip(lengths, old, strict=True)
     ),
     "Type_vector": lambda sizes, count, length, stride, old: count * length * sizes.get(old, 0),
 }
+_TYPES |= {"Type_hindexed": _TYPES["Type_indexed"], "Type_hvector": _TYPES["Type_vector"]}
 """Bytes of datatypes that a program makes; those of others are in the table if they were used."""
 
 
@@ -243,11 +242,13 @@ def files(first: Path) -> list[Path]:
 
 def _of_ranks(first: Path) -> list[Path]:
     if first.suffix != ".meta":
-        return rank_files(first)
-    lines = (line.partition("=") for line in text_of(read_unpacked(first)).splitlines())
-    facts = {key.strip(): value.strip() for key, _, value in lines}
-    ranks = whole(facts.get("numprocs", ""), 1, MAX_RANKS, "numprocs")
-    prefix = facts.get("fileprefix", "")
+        found = rank_files(first)
+        meta = first.with_name(re.sub(r"-0+\.bin(\.gz)?$", "", first.name) + ".meta")
+        if meta.is_file() and (ranks := _facts(meta)[0]) != len(found):
+            problem = f"{ranks} ranks of {meta.name}, and {len(found)} files"
+            raise InputFileError(problem, "add the file of each rank", "numprocs", len(found))
+        return found
+    ranks, prefix = _facts(first)
     if not prefix or Path(prefix).name != prefix:
         raise InputFileError("not the name of files in its folder", "write fileprefix=NAME", "fileprefix", prefix)
     files: list[Path] = []
@@ -260,6 +261,13 @@ def _of_ranks(first: Path) -> list[Path]:
             raise InputFileError(problem, "let all ranks write into one folder", "numprocs", path.name)
         files.append(path)
     return files[:-1]
+
+
+def _facts(meta: Path) -> tuple[int, str]:
+    """Return the number of ranks and the prefix of the files' names."""
+    lines = (line.partition("=") for line in text_of(read_unpacked(meta)).splitlines())
+    facts = {key.strip(): value.strip() for key, _, value in lines}
+    return whole(facts.get("numprocs", ""), 1, MAX_RANKS, "numprocs"), facts.get("fileprefix", "")
 
 
 def read(first: Path, algorithms: Algorithms = (), clock: Clock = "wall") -> Listing:

@@ -112,6 +112,9 @@ def _second(triple: str) -> str:
 
 def _check_world(calls: Calls, communicator: str) -> None:
     rank, ranks = (_int(part) for part in communicator.split(",")[1:3])
+    if ranks > calls.program.ranks:
+        problem = f"a communicator of {ranks} ranks in a trace of {calls.program.ranks}"
+        raise InputFileError(problem, "add the file of each rank")
     if (rank, ranks) != (calls.rank, calls.program.ranks):
         problem = f"rank {rank} of another communicator of {ranks} ranks, whose members are not in the trace"
         raise InputFileError(problem, "trace a program that uses MPI_COMM_WORLD")

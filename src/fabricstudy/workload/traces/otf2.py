@@ -42,6 +42,10 @@ def files(first: Path) -> list[Path]:
         raise InputFileError("no such file", "check its name", "", str(first), "file-not-found")
     folder = first.with_suffix("")
     inner = sorted(file for file in folder.rglob("*") if file.suffix in (".def", ".evt", ".snap"))
+    events, tables = ({file.stem for file in inner if file.suffix == suffix} for suffix in (".evt", ".def"))
+    if tables and (alone := min(events ^ tables, default=None)):
+        missing = f"{folder.name}/{alone}{'.def' if alone in events else '.evt'}"
+        raise InputFileError("a file of a location is missing", "copy all files of the archive", "", missing)
     return [first, *(file for file in (first.with_suffix(".def"),) if file.is_file()), *inner]
 
 
@@ -64,9 +68,12 @@ def read(first: Path, algorithms: Algorithms = ()) -> Listing:
             return _read(trace, algorithms)
     except InputFileError:
         raise
-    except mistakes + _WRONG as error:
-        problem = f"no complete OTF2 archive: {str(error).strip() or type(error).__name__}"
-        raise InputFileError(problem, "name the file .otf2 beside its folder, or copy it again") from None
+    except mistakes as error:
+        problem = f"no complete OTF2 archive: {str(error).strip().partition(chr(10))[0]}"
+        raise InputFileError(problem, "name the file .otf2 beside its folder, or copy all its files again") from None
+    except _WRONG:
+        problem = "an OTF2 archive with a definition that is missing or of another kind"
+        raise InputFileError(problem, "copy all its files again") from None
 
 
 @contextmanager

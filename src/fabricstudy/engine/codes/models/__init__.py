@@ -10,7 +10,7 @@ from fabricstudy.machine.grids import ExpressMeshConfig, HypercubeConfig, HyperX
 from fabricstudy.machine.percs import PercsConfig
 from fabricstudy.machine.slim_fly import SlimFlyConfig
 
-from ...contract import Unsupported
+from ...failures import Unsupported
 from ...point import Point
 from ..models import aries, dragonfly, express_mesh, fat_tree, slim_fly, torus
 from ..network import CodesModel, CodesNetwork

@@ -13,8 +13,8 @@ from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.dimension_order import DimensionOrder
 
-from ...contract import Unsupported
 from ...detours import routing_name
+from ...failures import Unsupported
 from ...point import Point
 from ..network import (
     UNLINKED,

@@ -12,8 +12,8 @@ from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.d_mod_k import DModK
 
-from ...contract import Unsupported
 from ...detours import routing_name
+from ...failures import Unsupported
 from ...point import Point
 from ..network import UNLINKED, CodesModel, CodesNetwork, PortCounters, links_to, one_of
 

@@ -16,8 +16,8 @@ from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.routing.valiant import Valiant
 
-from ...contract import Unsupported
 from ...detours import check_via, routing_name
+from ...failures import Unsupported
 from ...point import Point
 from ..network import UNLINKED, CodesModel, CodesNetwork, PortCounters, bandwidths, buffers, links_to, one_of
 

@@ -15,8 +15,8 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.dimension_order import DimensionOrder
 
-from ...contract import Unsupported
 from ...detours import routing_name
+from ...failures import Unsupported
 from ...point import Point
 from ..network import CodesModel, CodesNetwork, check_single_cables, gib_per_s, one_of
 from ..packet import TORUS_AT_ONCE_BYTES, TORUS_HOP_NS, packet_bytes

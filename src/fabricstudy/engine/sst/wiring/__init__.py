@@ -16,8 +16,8 @@ from fabricstudy.routing.d_mod_k import DModK
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.table import Table
 
-from ...contract import Unsupported
 from ...detours import check_via, via
+from ...failures import Unsupported
 from ...point import Point
 from ..wiring import graph, native
 from .base import Wiring, is_built_by

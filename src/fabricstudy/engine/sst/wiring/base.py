@@ -9,7 +9,7 @@ from fabricstudy.core.arrays import Ints
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
-from ...contract import Unsupported
+from ...failures import Unsupported
 
 T = TypeVar("T", bound=Topology)
 

@@ -20,8 +20,8 @@ from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.routing.valiant import Valiant
 
-from ...contract import Unsupported
 from ...detours import check_via
+from ...failures import Unsupported
 from ...listed_routes import listed_routes
 from .base import Wiring, cable_ends
 

@@ -22,8 +22,8 @@ from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.routing.valiant import Valiant
 
-from ...contract import Unsupported
 from ...detours import routing_name
+from ...failures import Unsupported
 from .base import Wiring, cable_ends, is_built_by, nodes_on_each_router
 
 DRAGONFLY = "merlin.dragonfly"

@@ -7,12 +7,11 @@ from fabricstudy.core.arrays import Integers
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
-
-from ..messages import WorkloadError
-from ..pattern.base import Pattern
-from ..shapes import index_within
-from .base import Mapping
-from .tasks import Slots, Tasks
+from fabricstudy.workload.mapping.base import Mapping
+from fabricstudy.workload.mapping.tasks import Slots, Tasks
+from fabricstudy.workload.messages import WorkloadError
+from fabricstudy.workload.pattern.base import Pattern
+from fabricstudy.workload.shapes import index_within
 
 SEATS = "T"
 

@@ -4,9 +4,8 @@ import numpy as np
 
 from fabricstudy.core.arrays import Int32s, Integers, Ints
 from fabricstudy.machine.graph import Machine
-
-from ..messages import WorkloadError
-from .base import JobPlacement, MessagePattern, Sends, one_phase
+from fabricstudy.workload.messages import WorkloadError
+from fabricstudy.workload.pattern.base import JobPlacement, MessagePattern, Sends, one_phase
 
 
 class FurthestPairing(MessagePattern, kind="furthest-pairing"):

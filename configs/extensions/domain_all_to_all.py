@@ -15,9 +15,8 @@ from pydantic import Field
 from fabricstudy.core.arrays import Ints
 from fabricstudy.core.model import ConfigError, Flag, Whole
 from fabricstudy.core.quantities import Size
-
-from ..operations import CALC, ENDED, RECEIVE, SEND, Operations
-from .base import Pattern, Sends, TrafficEstimate
+from fabricstudy.workload.operations import CALC, ENDED, RECEIVE, SEND, Operations
+from fabricstudy.workload.pattern.base import Pattern, Sends, TrafficEstimate
 
 MARKS = ("domain", "forward", "between")
 

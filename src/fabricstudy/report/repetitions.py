@@ -1,0 +1,85 @@
+"""How many seeds the combinations of a study needed, and what remains undecided."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure as Canvas
+
+from fabricstudy.core.columns import UNDECIDED
+from fabricstudy.core.phrasing import count_noun, cpu_time
+from fabricstudy.study.model import Study
+from fabricstudy.study.seeds import DECIDED, Seeds
+from fabricstudy.table.files import Tables
+from fabricstudy.table.schemas import axes_of
+from fabricstudy.table.select import label_text
+
+from .text import TextTable, number
+
+
+def repetition_sentences(study: Study, tables: Tables) -> Iterator[str]:
+    """Yield a sentence for each experiment whose seeds depend on results."""
+    for name, rows in tables.repetitions.groupby("experiment", sort=False):
+        rule = study.all_experiments[str(name)].seeds
+        few, many = rows["seeds"].min(), rows["seeds"].max()
+        used = f"{few} to {many}" if few < many else f"{few}"
+        total, most = rows["seeds"].sum(), len(rows) * rule.most
+        where = f" of {name}" if study.experiments else ""
+        yield (
+            f"Seeds{where}: {count_noun(len(rows), 'combination')} with {used} of at most {rule.most} seeds; "
+            f"{total:,} of {most:,} points were simulated. {_outcome(rule, rows, tables.orders, str(name))}"
+        )
+
+
+def _outcome(rule: Seeds, rows: pd.DataFrame, orders: pd.DataFrame, experiment: str) -> str:
+    if rule.until == DECIDED:
+        pairs = orders[orders["experiment"] == experiment]
+        undecided = int((pairs["outcome"] == UNDECIDED).sum())
+        return f"Undecided: {undecided} of {count_noun(len(pairs), 'order')} of two values." if len(pairs) else ""
+    wide = rows[rows["outcome"] == "not precise"]
+    precise = f"The runtime of {len(rows) - len(wide)} is known to {100 * float(rule.until):.3g} % or better"
+    if wide.empty:
+        return f"{precise}, by the 95 % interval of its geometric mean."
+    more = int((wide["seeds_needed"] - wide["seeds"]).sum())
+    return (
+        f"{precise}, that of {len(wide)} to {100 * wide['half_width'].max():.3g} % at worst, which would need about "
+        f"{count_noun(more, 'more seed')} and {cpu_time(wide['more_cpu_s'].sum())}."
+    )
+
+
+def repetition_tables(tables: Tables) -> tuple[TextTable, TextTable]:
+    """Return the combinations with their intervals, and the pairs of values with the ratio of their runtimes."""
+    of_both = []
+    for frame, names in (
+        (tables.repetitions, ("seeds", "outcome", "mean_ns", "low_ns", "high_ns", "half_width", "seeds_needed")),
+        (tables.orders, ("compared_axis", "left", "right", "seeds", "ratio", "low", "high", "outcome")),
+    ):
+        axes = [axis for axis in axes_of(frame) if frame[axis].notna().any()] if len(frame) else []
+        rows = [
+            [*(label_text(row[axis]) for axis in axes), *(_cell(row[name]) for name in names)]
+            for row in frame.to_dict("records")
+        ]
+        texts = {len(axes) + place for place, name in enumerate(names) if frame.dtypes.get(name) in ("str", object)}
+        head = (*axes, *(name.replace("_ns", " (ns)").replace("_", " ") for name in names))
+        of_both.append(TextTable(head, rows, frozenset(range(len(axes), len(head))) - texts))
+    return of_both[0], of_both[1]
+
+
+def _cell(value: Any) -> str:
+    return value if isinstance(value, str) else number(value)
+
+
+def seeds_picture(tables: Tables) -> bytes:
+    """Return a histogram of the seeds of the combinations, as SVG."""
+    canvas = Canvas(figsize=(5, 2.4), layout="constrained")
+    axes = canvas.subplots()
+    sns.histplot(tables.repetitions, x="seeds", hue="outcome", multiple="stack", discrete=True, ax=axes)
+    axes.set(xlabel="seeds", ylabel="combinations")
+    axes.locator_params(integer=True)
+    content = io.BytesIO()
+    canvas.savefig(content, format="svg", metadata={"Date": None})
+    return content.getvalue()

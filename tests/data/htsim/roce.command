@@ -1,0 +1,1 @@
+-nodes 16 -tm messages.cm -o log -linkspeed 8000 -end 10000 -mtu 2000 -topo machine.topo -seed 1 -strat ecmp_host -paths 64 -q 100000 -pfc_thresholds 12 15

@@ -1,0 +1,1 @@
+-nodes 16 -tm messages.cm -o log -linkspeed 8000 -end 10000 -mtu 2000 -flowsize 24 -q 8 -cwnd 12

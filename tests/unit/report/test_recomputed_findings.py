@@ -1,0 +1,308 @@
+"""Every sentence of Key findings is computed a second time, by plain loops over the tables of all bundled studies."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from statistics import geometric_mean, mean, median
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+
+from fabricstudy.core.columns import ADDED_EXPERIMENTS, MIN_DIFFERENCE, column_unit
+from fabricstudy.report.effects import Effects, Metric, effects, metric_of, size_axes
+from fabricstudy.report.findings import sentences
+from fabricstudy.report.text import number
+from fabricstudy.study.file import validate_study
+from fabricstudy.study.model import Study
+from fabricstudy.table.files import Tables
+from fabricstudy.table.select import label_text, mask
+
+from ..table.synthetic import synthetic
+
+CONFIGS = Path(__file__).resolve().parents[3] / "configs"
+# The same experiments in other sizes or on other engines.
+LIKE_OTHERS = {"dragonfly-arrangements-paper", "dragonfly-arrangements-small", "dragonfly-arrangements-sst", "quick"}
+REDUCE: dict[str, Callable[[list[float]], float]] = {
+    "max": max, "sum": sum, "mean": mean, "geometric-mean": geometric_mean,
+}  # fmt: skip
+Key = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Number:
+    """The number of a point or job, what identifies it besides the seed, and the bytes that it sent."""
+
+    labels: dict[str, str]
+    engine: str
+    value: float
+    sent: float
+    job: tuple[str, str]
+    """Point and job."""
+
+
+@dataclass(frozen=True)
+class World:
+    """What sentences are recomputed from."""
+
+    study: Study
+    tables: Tables
+    metric: Metric
+
+    @cached_property
+    def numbers(self) -> list[Number]:
+        """All numbers that are compared."""
+        selection = self.metric.selection
+        frame = getattr(self.tables, selection.table)
+        rows = frame[mask(frame, selection.where) & ~frame["experiment"].isin(ADDED_EXPERIMENTS)]
+        rows = rows[(rows["messages"] > 0) & ~rows["background"]] if selection.table == "jobs" else rows
+        columns = list(frame.columns)
+        axes = ["experiment", *columns[1 : columns.index("seed")]]
+        each = selection.table != "jobs" or selection.reduce_jobs == "each"
+        name = "job_name" if "job_name" in selection.where else "job"
+        groups: dict[Any, list[Any]] = defaultdict(list)
+        for row in rows.to_dict("records"):
+            labels = tuple((axis, label_text(row[axis])) for axis in axes)
+            groups[row["point_id"], row[name] if each else "", labels].append(row)
+        found = []
+        for (point_id, job, of_axes), of_point in groups.items():
+            values = [float(row[self.metric.column]) for row in of_point]
+            value = REDUCE["max" if each else selection.reduce_jobs](values)
+            if value > 0:
+                sent = sum(row["bytes"] for row in of_point)
+                labels = {**dict(of_axes), "(job)": str(job)}
+                found.append(Number(labels, of_point[0]["engine"], value, sent, (point_id, str(job))))
+        return found
+
+    def comparisons(self, axis: str) -> tuple[list[dict[str, list[float]]], bool]:
+        """Values over the seeds by label, for each comparison, and whether they are per byte."""
+        groups: dict[Key, dict[str, list[Number]]] = defaultdict(lambda: defaultdict(list))
+        for one in self.numbers:
+            others = tuple((name, label) for name, label in one.labels.items() if name != axis)
+            groups[others][one.labels[axis]].append(one)
+        # A comparison of the same points under other labels is the same one.
+        distinct = {
+            frozenset((label, one.job) for label, of_label in labels.items() for one in of_label): labels
+            for labels in groups.values()
+        }
+        several = [labels for labels in distinct.values() if len(labels) > 1]
+        free = axis in self.study.algorithm_axes or column_unit(self.metric.column) != "nanosecond"
+        same = [
+            labels for labels in several
+            if free or len({median(one.sent for one in of_label) for of_label in labels.values()}) == 1
+        ]  # fmt: skip
+        rate = bool(several) and not same
+        chosen = several if rate else same
+        power = -1 if column_unit(self.metric.column) == "byte/second" else 1
+        values = [
+            {label: [(one.value / one.sent if rate else one.value) ** power for one in of_label]
+             for label, of_label in labels.items()} for labels in chosen
+        ]  # fmt: skip
+        return values, rate
+
+
+def ties(seeds: Mapping[str, list[float]]) -> list[str]:
+    """Labels that are best, or not distinguishable from the best one."""
+    best = min(seeds, key=lambda label: median(seeds[label]))
+    within = {label: max(values) / min(values) for label, values in seeds.items()}
+    return [
+        label for label, values in seeds.items()
+        if min(values) <= max(seeds[best])
+        or median(values) / median(seeds[best]) <= max(within[label], within[best], 1 + MIN_DIFFERENCE)
+    ]  # fmt: skip
+
+
+def check_effect(world: World, found: re.Match[str]) -> None:
+    comparisons, rate = world.comparisons(found["axis"])
+    medians = [[median(values) for values in labels.values()] for labels in comparisons]
+    factors = [max(values) / min(values) for values in medians]
+    assert found["median"] == number(median(factors), 3) and ("per byte" in found["noun"]) == rate
+    assert found["most"] in (None, number(max(factors), 3))
+    # A slowdown ranks nothing: what is slow alone loses little beside others.
+    assert "slowdown" not in found["noun"]
+    best, alone = defaultdict(int), defaultdict(int)
+    for labels in comparisons:
+        tied = ties(labels)
+        for label in tied:
+            best[label] += 1
+            alone[label] += len(tied) == 1
+    if "Best" in found["best"] or "Smallest" in found["best"]:
+        counts = re.search(r"in ([\d,]+) comparisons?: (.*)$", re.sub(r" \(\d+ more excluded.*", "", found["best"]))
+        assert counts and int(counts[1].replace(",", "")) == len(comparisons)
+        leader = max(best, key=lambda label: (best[label], alone[label]))
+        ahead = (best[leader], alone[leader])
+        leaders = [label for label in best if (best[label], alone[label]) == ahead]
+        assert any(counts[2].startswith(f"{label} ") for label in leaders)
+        for label in best:
+            told = re.search(rf"(?:^|; ){re.escape(label)} (?:alone in (\d+))?(?: and )?(?:tied in (\d+))?", counts[2])
+            if told and any(told.groups()):
+                assert [int(one or 0) for one in told.groups()] == [alone[label], best[label] - alone[label]]
+    else:
+        assert all(best[label] == len(comparisons) for labels in comparisons for label in labels)
+
+
+def check_growth(world: World, found: re.Match[str]) -> None:
+    axis, least, most = found["axis"], found["least"], found["most"]
+    groups: dict[Key, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for one in world.numbers:
+        others = tuple((name, label) for name, label in one.labels.items() if name != axis)
+        groups[others][one.labels[axis]].append(one.value)
+    factors = [median(of[most]) / median(of[least]) for of in groups.values() if {least, most} <= set(of)]
+    assert found["factor"] == number(median(factors), 3)
+
+
+def check_crossing(world: World, found: re.Match[str]) -> None:
+    """At the first and at the last size the label has the smallest median of its value over that of the best label."""
+    axis, by = found["axis"], found["by"]
+    groups: dict[tuple[str, Key], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for one in world.numbers:
+        others = tuple((name, label) for name, label in one.labels.items() if name not in (axis, by))
+        groups[one.labels[by], others][one.labels[axis]].append(one.value)
+    every = {one.labels[axis] for one in world.numbers}
+    ratios: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for (size, _), labels in groups.items():
+        medians = {label: median(values) for label, values in labels.items()}
+        for label, value in medians.items() if set(medians) == every else ():
+            ratios[size][label].append(value / min(medians.values()))
+    sizes = [size for size in size_axes(world.study)[by] if size in ratios]
+    winners = [min(ratios[size], key=lambda label, at=size: median(ratios[at][label])) for size in sizes]  # type: ignore[misc]
+    spans = [(winners[0], sizes[0], sizes[0])]
+    for label, size in zip(winners[1:], sizes[1:], strict=True):
+        spans = [*spans[:-1], (label, spans[-1][1], size)] if label == spans[-1][0] else [*spans, (label, size, size)]
+    told = ", ".join(f"{label} from {a} to {b}" if a != b else f"{label} at {a}" for label, a, b in spans)
+    assert found["best"] == told and winners[0] != winners[-1]
+
+
+def check_variation(world: World, found: re.Match[str]) -> None:
+    groups: dict[Any, list[float]] = defaultdict(list)
+    for one in world.numbers:
+        groups[tuple(one.labels.items()), one.engine].append(one.value)
+    ratios = [max(values) / min(values) for values in groups.values() if len(values) > 1]
+    assert (found["median"], found["most"]) == (number(median(ratios), 3), number(max(ratios), 3))
+
+
+def spread(values: list[float], digits: int) -> tuple[str, str, str, int]:
+    low, high = (number(end(values), digits) for end in (min, max))
+    return number(median(values), digits), low, high, len(values)
+
+
+def check_slowdown(world: World, found: re.Match[str]) -> None:
+    rows = world.tables.interference.dropna(subset="slowdown")
+    values = {(row["point_id"], row["job"]): row["slowdown"] for row in rows.to_dict("records")}
+    assert (found["median"], found["low"], found["high"], int(found["jobs"])) == spread(list(values.values()), 3)
+
+
+def check_engines(world: World, found: re.Match[str]) -> None:
+    rows = world.tables.agreement
+    values = {
+        (row["point_a_id"], row["point_b_id"], row["job"]): row["ratio"]
+        for row in rows[rows["pair"] == found["pair"]].to_dict("records")
+    }
+    assert (found["median"], found["low"], found["high"], int(found["jobs"])) == spread(list(values.values()), 3)
+
+
+def check_claims(world: World, found: re.Match[str]) -> None:
+    verdicts = dict(zip(world.tables.claims["claim"], world.tables.claims["claim_verdict"], strict=True))
+    assert int(found["count"]) == len(verdicts)
+    text = found.string.split(" Differing: ")[0]
+    for verdict, words in {
+        "reproduced": "(?:is|are) reproduced(?! in part)", "reproduced in part": "(?:is|are) reproduced in part",
+        "differs": "differs?", "undecided": "(?:is|are) undecided", "not run": "could not be tested",
+    }.items():  # fmt: skip
+        told = sum(map(int, re.findall(rf"(\d+) {words}", text)))
+        assert told == list(verdicts.values()).count(verdict), verdict
+
+
+def check_basis(world: World, found: re.Match[str]) -> None:
+    """A point in several experiments counts once, and one that needs no simulator is no simulation."""
+    engine_of = dict(zip(world.tables.points["point_id"], world.tables.points["engine"], strict=True))
+    without = [name for name, engine in engine_of.items() if engine == "analysis"]
+    simulated = re.search(r"([\d,]+) simulations?", found.string)
+    computed = re.search(r"([\d,]+) points? without simulation", found.string)
+    for told, count in ((simulated, len(engine_of) - len(without)), (computed, len(without))):
+        assert (int(told[1].replace(",", "")) if told else 0) == count
+
+
+def check_unranked(world: World, found: re.Match[str]) -> None:
+    if "no point has a number" not in found.string:
+        comparisons, _ = world.comparisons(found["axis"])
+        assert not comparisons or "bytes" in found.string
+
+
+def check_slowest(world: World, found: re.Match[str]) -> None:
+    jobs = world.tables.jobs
+    jobs = jobs[~jobs["experiment"].isin(ADDED_EXPERIMENTS) & ~jobs["background"] & (jobs["runtime_ns"] > 0)]
+    slowest: dict[Any, Any] = {}
+    for row in jobs.to_dict("records"):
+        key = row["experiment"], row["point_id"]
+        if key not in slowest or row["runtime_ns"] > slowest[key]["runtime_ns"]:
+            slowest[key] = row
+    names = pd.Series([row["job_name"] for row in slowest.values()])
+    assert (int(found["times"]), int(found["points"].replace(",", ""))) == ((names == found["job"]).sum(), len(names))
+
+
+NUMBER = r"[\d.e+]+"
+DISTRIBUTION = rf"(?P<median>{NUMBER}) in the median \((?P<low>{NUMBER}) to (?P<high>{NUMBER}), (?P<jobs>\d+) jobs?\)"
+CHECKS: list[tuple[str, Callable[[World, re.Match[str]], None]]] = [
+    (rf"(?:Largest effect: )?(?P<axis>[\w.-]+) changes the (?P<noun>.+?) by a factor of (?P<median>{NUMBER})"
+     rf"(?: in the median)?(?: \(within run-to-run variation\))?(?: and (?P<most>{NUMBER}) at most)?, all else equal\. "
+     r"(?P<best>.*)\.$", check_effect),
+    (rf"The (?P<noun>.+) grows by a factor of (?P<factor>{NUMBER}).* from (?P<axis>[\w.-]+) (?P<least>.+) to "
+     r"(?P<most>.+)\.$", check_growth),
+    (r"Best (?P<axis>[\w.-]+) by (?P<by>[\w.-]+): (?P<best>.*)\.$", check_crossing),
+    (rf"Run-to-run variation of the .+: a factor of (?P<median>{NUMBER}) in the median and "
+     rf"(?P<most>{NUMBER}) at most\.", check_variation),
+    (rf"Slowdown by other jobs, over the baseline run: {DISTRIBUTION}\.", check_slowdown),
+    (rf"Ratio of the runtimes by (?P<pair>.+?): {DISTRIBUTION}; rank", check_engines),
+    (r"Of (?P<count>\d+) claims?, ", check_claims),
+    (r"Based on ", check_basis),
+    (r"Not ranked: (?P<axis>[\w.-]+)", check_unranked),
+    (r".*most often the job (?P<job>.+) \((?P<times>\d+) of (?P<points>[\d,]+) points?\)\.$", check_slowest),
+    (r"(?:Each job is compared|The .+ of a point is).*\.$|(?:.* )?With one seed", lambda world, found: None),
+]  # fmt: skip
+"""Sentences of each kind, and their second computation."""
+
+
+def parts_of(found: list[str]) -> Iterator[str]:
+    """The variation, and whose time a point has, are two sentences in one."""
+    for text in found:
+        yield from re.split(r"(?<=at most\.) (?=The |Each )|(?<=\.) (?=With one seed|Ratio of|The engines give)", text)
+
+
+def few_seeds(data: dict[str, Any]) -> dict[str, Any]:
+    for one in (data, *data.get("experiments", {}).values()):
+        if "seeds" in one:
+            one["seeds"] = min(2, one["seeds"]) if isinstance(one["seeds"], int) else one["seeds"][:2]
+    return data
+
+
+def judged(study: Study, tables: Tables) -> tuple[World, Effects | None, list[str]]:
+    metric = metric_of(study.report_figures)
+    found = effects(tables, study.design_axes, size_axes(study), metric, study.algorithm_axes)
+    world = World(study, tables, found.metric if found else metric)
+    return world, found, list(parts_of(sentences(tables, found)))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in sorted(CONFIGS.glob("*.yaml")) if path.stem not in LIKE_OTHERS],
+    ids=lambda path: path.stem,
+)
+def test_every_sentence_is_what_the_tables_say(path: Path) -> None:
+    study = validate_study(few_seeds(yaml.safe_load(path.read_text())), path)
+    # Analyses have no rows here.
+    claims = [one for one in study.claims if all(of.of_points for part in one.parts for of in part.measures())]
+    study = study.model_copy(update={"claims": tuple(claims)})
+    world, _, told = judged(study, synthetic(study))
+    for sentence in told:
+        if sentence.startswith("The engines give the same verdict"):
+            continue  # test_findings.py
+        matches = [(check, found) for pattern, check in CHECKS if (found := re.match(pattern, sentence))]
+        assert matches, f"no second computation: {sentence}"
+        matches[0][0](world, matches[0][1])

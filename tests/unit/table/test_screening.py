@@ -1,0 +1,102 @@
+"""Screening: which combinations are simulated, and how often the fastest one is missed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from fabricstudy.core.columns import NOT_NEEDED, SCREENING
+from fabricstudy.core.errors import ConfigError
+from fabricstudy.study.file import load_study
+from fabricstudy.study.plan import Plan, plan
+from fabricstudy.study.screening import Screen
+from fabricstudy.table.collect import collect
+from fabricstudy.table.screening import Screened, screened_points
+
+from .test_collect import STUDY, record
+
+BANDWIDTHS = [round(0.5 + 0.05 * step, 2) for step in range(40)]
+
+
+def planned(folder: Path, **changes: Any) -> Plan:
+    sweep = {
+        "alpha": {"of": "machine.bandwidth.global", "values": {value: f"{value} GB/s" for value in BANDWIDTHS}},
+        "message": {"of": "jobs.0.pattern.message", "values": ["1 kB", "100 kB"]},
+    }
+    whole = {**STUDY, "engine": "packet", "sweep": sweep, "slowdown": False, "claims": [], "seeds": 2,
+             "screen": {"with": "flow", "keep": "10 %", "sample": 10}, **changes}  # fmt: skip
+    file = folder / "study.yaml"
+    file.write_text(yaml.safe_dump(whole, sort_keys=False))
+    return plan(load_study(file))
+
+
+def time_ns(point: Any) -> float:
+    """A time that falls with the bandwidth; packets take 1.2 times as long, with an error of 2 %."""
+    exact = 1e9 / point.machine.bandwidth.global_Bps
+    error = np.random.default_rng([int(exact * 1e6), point.seed]).normal(0, 0.02)
+    return 1e6 * exact * (1.2 * np.exp(error) if point.engine.kind == "packet" else 1)
+
+
+def records(study: Plan) -> list[dict[str, Any]]:
+    return [record(name, point.point, runtime_ns=time_ns(point.point)) for name, point in study.points.items()]
+
+
+def test_the_fastest_and_those_that_may_be_are_simulated(tmp_path: Path) -> None:
+    study = planned(tmp_path)
+    assert len(study.points) == 2 * 40 * 2 + 2 * 40
+    assert len(study.second_stage) == 2 * 40 * 2 - 10 * 2
+    first = study.without(study.second_stage)
+    needed = screened_points(study, collect(first, records(first), []))
+    all_records = [
+        line if line["point_id"] in needed or line["point_id"] not in study.second_stage
+        else {"point_id": line["point_id"], "status": NOT_NEEDED, "reason": None}
+        for line in records(study)
+    ]  # fmt: skip
+    tables = collect(study, all_records, [])
+    rows = tables.screening
+    assert len(rows) == 2 * 40 and set(rows["message"]) == {"1 kB", "100 kB"}
+    for _, part in rows.groupby("message"):
+        kept = part[part["outcome"] == "among the fastest"]
+        assert len(kept) == 4 and kept["estimate_ns"].max() <= part["estimate_ns"].nsmallest(4).max()
+        maybe = part[part["outcome"] == "possibly the fastest"]
+        assert (maybe["miss_probability"] > 0.05).all()
+        assert (part.loc[part["outcome"] == "not simulated", "miss_probability"] <= 0.05).all()
+    simulated = tables.points[~tables.points["experiment"].isin([SCREENING])]
+    assert len(simulated) == 2 * (rows["outcome"] != "not simulated").sum() < 2 * 2 * 40
+    assert rows["ratio"].dropna().between(1.1, 1.3).all()
+
+
+def test_the_stated_probability_holds() -> None:
+    """Of many combinations with a true error, the fastest is dropped as rarely as stated."""
+    random = np.random.default_rng(1)
+    dropped, stated = 0, 0.0
+    for _ in range(2000):
+        estimates = random.uniform(1, 2, 60)
+        errors = random.normal(0.1, 0.05, 80)
+        rows = pd.DataFrame({"estimate_ns": estimates, "sampled": False})
+        group = Screened("main", Screen(keep="1 %", sample=20), rows, errors[60:])
+        simulated = np.array(group.outcomes) != "not simulated"
+        true = np.log(estimates) + errors[:60]
+        dropped += true[~simulated].min(initial=np.inf) < true[simulated].min()
+        stated += group.miss_probability[~simulated].sum()
+    assert 0 < dropped <= stated
+
+
+@pytest.mark.parametrize(
+    "changes, path",
+    [
+        ({"screen": {"with": "sst"}}, "screen.with"),
+        ({"screen": {"keep": "60 %"}}, "screen.keep"),
+        ({"seeds": {"from": 3, "to": 5, "until": "2 %"}}, "seeds"),
+        ({"sweep": {"engine": ["packet", "flow"]}}, "screen"),
+    ],
+)
+def test_a_wrong_screening_is_refused(tmp_path: Path, changes: dict[str, Any], path: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        planned(tmp_path, **changes)
+    assert caught.value.path == path
