@@ -14,7 +14,7 @@ def adaptive(seeds: str) -> str:
     return TINY.replace("seeds: 2", f"seeds: {seeds}")
 
 
-def seeds_of(place: Workplace) -> "pd.Series[int]":
+def seeds_of(place: Workplace) -> pd.Series[int]:
     points = pd.read_parquet(place.folder / "results/tiny/tables/points.parquet")
     return points.groupby(["alpha", "routing"])["seed"].max()
 

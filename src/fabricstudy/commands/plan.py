@@ -18,7 +18,9 @@ from fabricstudy.engine.registry import engine_of, missing_engines
 from fabricstudy.engine.validity import is_valid, is_valid_with_same_input
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workflow.forecast import job_counts, stage_cpu_s
+from fabricstudy.workflow.jobs import jobs_of
 from fabricstudy.workflow.pipeline import BATCH_CPU_S, JOB_CPU_S, Seconds
+from fabricstudy.workflow.snakefile import SMALL_CPU_S
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.pattern.base import Pattern
 
@@ -55,10 +57,11 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     cpu_s = {planned.point_id: factors[planned.point.engine.kind] * predicted_cpu_s(planned) for planned in known}
     elapsed_s = [cpu_s[planned.point_id] / planned.point.engine.processes for planned in known]
     memory_bytes = [engine_of(planned.point.engine).predict_memory_bytes(planned.point) or 0.0 for planned in known]
+    job_count = 1 if jobs_of(pipeline).is_small(SMALL_CPU_S) else sum(job_counts(pipeline).values())
     summary = {
         "study": pipeline.name, "points": len(points), "rows": len(pipeline.plan.rows), "new": len(new),
         "cached": len(points) - len(others), "unchecked": unchecked,
-        "machines": len(pipeline.plan.machines), "jobs": sum(job_counts(pipeline).values()),
+        "machines": len(pipeline.plan.machines), "jobs": job_count,
         "batches": len(pipeline.batches),
         "analyses": len(pipeline.plan.study.analyses), "schedules": len(pipeline.plan.study.schedules),
         "runs": len(pipeline.plan.runs),
@@ -175,8 +178,7 @@ def show(summary: dict[str, Any]) -> None:
     listed = ", ".join(f"{rule} {duration(seconds)}" for rule, seconds in others.items())
     print(f"stages    predicted {cpu_time(sum(others.values()))} beside the simulations, if all run: {listed}")
     overhead_s = summary["jobs"] * JOB_CPU_S
-    small = "; for a study this small, run --here saves it" if summary["cpu_s"] < BATCH_CPU_S else ""
-    print(f"overhead  about {cpu_time(overhead_s)} of Snakemake for {summary['jobs']} jobs, if all run{small}")
+    print(f"overhead  about {cpu_time(overhead_s)} of Snakemake for {count_noun(summary['jobs'], 'job')}, if all run")
     if summary["cores"] > 1:
         minutes = f"{summary['longest_s'] / 60:.1f} minutes"
         print(f"cores     up to {summary['cores']} for a point, if --cores allows; the longest then takes {minutes}")
