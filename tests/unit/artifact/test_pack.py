@@ -141,6 +141,16 @@ def test_effort_is_added_up_from_the_measurements(ran: Ran) -> None:
     assert found.execution_minutes(1000) == found.longest_s / 60
 
 
+def test_effort_of_a_small_study_is_that_of_its_job(ran: Ran) -> None:
+    folder = ran.base / "benchmarks/made-up"
+    shutil.rmtree(folder)
+    folder.mkdir()
+    (folder / "small.jsonl").write_text(json.dumps({"s": 500, "max_rss": 250}) + "\n")
+    found = effort(ran.finished())
+    assert (found.execution_s, found.analysis_s) == (8 * 60 + JOB_START_S, 20 + JOB_START_S)
+    assert found.memory_bytes == 250e6
+
+
 def test_the_appendix_holds_what_the_structure_asks_for(unpacked: Path) -> None:
     text = (unpacked / "APPENDIX.md").read_text()
     for heading in (
