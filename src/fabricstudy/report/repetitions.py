@@ -61,7 +61,8 @@ def screening_sentences(tables: Tables) -> Iterator[str]:
         yield (
             f"Screening of {name}: {len(rows) - len(dropped)} of {count_noun(len(rows), 'combination')} were "
             f"simulated, chosen by their runtimes on {rows['engine'].iloc[0]}. Simulated runtimes are {middle} "
-            f"({low} to {high}) times those. The probability that a faster one was not simulated is {100 * missed:.2g} % at most."
+            f"({low} to {high}) times those. The probability that a faster one was not simulated is "
+            f"{100 * missed:.2g} % at most."
         )
 
 
