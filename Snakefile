@@ -52,18 +52,22 @@ try:
     check_cores(workflow.resource_settings.cores)
     SETTINGS = settings(config)
     # A job on another node reads the Snakefile again, and takes its jobs from the plan that is there.
-    LOADED = load_studies(
+    STUDIES = load_studies(
         SETTINGS.study,
         SETTINGS.batch_cpu_s,
         results=None if workflow.is_main_process else Path("results"),
     )
-    STUDIES = LOADED.jobs
     if workflow.is_main_process:
         check_timestamps(STUDIES)
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
 
-INPUTS = Inputs(STUDIES, plan_by_rule=not workflow.modifier.is_main_snakefile())
+# One job does all stages of small studies, unless simulations need modules or an image.
+SMALL = not (SETTINGS.container or SETTINGS.envmodules) and all(
+    jobs.is_small(SETTINGS.small_cpu_s) for jobs in STUDIES.values()
+)
+INPUTS = Inputs(STUDIES)
+PLAN = [ancient(f"results/{{study}}/{file}") for file in PLAN_FILES]
 
 
 wildcard_constraints:
@@ -76,7 +80,6 @@ onstart:
         LOCKS = lock_studies(STUDIES)
     except FabricstudyError as error:
         raise WorkflowError(str(error)) from None
-    LOADED.renew_plans(Path("results"))
     drop_default_rate(workflow.scheduler)
 
 
@@ -114,12 +117,20 @@ rule all:
         [path for study in STUDIES for path in INPUTS.reports(study)],
 
 
-include: "workflow/rules/plan.smk"
-include: "workflow/rules/machine.smk"
-include: "workflow/rules/workload.smk"
-include: "workflow/rules/simulate.smk"
-include: "workflow/rules/schedule.smk"
-include: "workflow/rules/table.smk"
-include: "workflow/rules/report.smk"
+if SMALL:
+
+    include: "workflow/rules/small.smk"
+
+else:
+
+    include: "workflow/rules/plan.smk"
+    include: "workflow/rules/machine.smk"
+    include: "workflow/rules/workload.smk"
+    include: "workflow/rules/simulate.smk"
+    include: "workflow/rules/schedule.smk"
+    include: "workflow/rules/table.smk"
+    include: "workflow/rules/report.smk"
+
+
 include: "workflow/rules/artifact.smk"
 include: "workflow/rules/targets.smk"

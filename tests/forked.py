@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 _FORKS = multiprocessing.get_context("forkserver")
@@ -70,3 +71,23 @@ def _run(arguments: list[str], folder: str, environment: dict[str, str], said: s
 
     sys.argv = ["snakemake", *arguments]
     main(arguments)
+
+
+def run_small(study: str) -> int:
+    """Do all stages of a small study in this process and folder, and judge its points; return the exit code."""
+    from fabricstudy.core.errors import exit_code_of
+    from fabricstudy.study.file import load_study
+    from fabricstudy.workflow.jobs import read_jobs
+    from fabricstudy.workflow.small import run_stage
+    from fabricstudy.workflow.snakefile import check_points
+
+    def work() -> None:
+        name = load_study(Path(study)).study
+        folder = Path("results") / name
+        with Path("small.log").open("w") as log, redirect_stdout(log), redirect_stderr(log):  # as the rule does
+            run_stage("small", ["--study", study, "--batch-cpu-s", "60", "--out", str(folder)])
+        jobs = read_jobs(folder)
+        assert jobs is not None
+        check_points({name: jobs})
+
+    return exit_code_of(work)

@@ -11,13 +11,10 @@ from pathlib import Path
 import pytest
 
 import fabricstudy
-from fabricstudy.core.source import direct_imports
+from fabricstudy.core.source import PACKAGES
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src/fabricstudy"
-STAGES = [
-    "core", "machine", "routing", "structure", "workload", "engine", "schedule", "analysis", "study", "table", "report",
-    "artifact", "workflow", "commands",
-]  # fmt: skip
+STAGES = list(PACKAGES)
 
 
 ROOT = PACKAGE.parents[1]
@@ -30,20 +27,35 @@ def test_the_order_is_told_as_it_is() -> None:
     assert re.findall("``(\\w+)``", order) == STAGES
 
 
+def name_of(file: Path) -> str:
+    parts = file.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
 def imported_stages(file: Path) -> set[str]:
     """Stages that a module imports from, absolutely or relatively."""
-    found = set()
+    names = (name.split(".") for name in imported_names(file))
+    return {parts[1] for parts in names if parts[0] == "fabricstudy" and len(parts) > 1} & set(STAGES)
+
+
+def imported_names(file: Path) -> set[str]:
+    """Names of the modules that a module imports; imports for type checkers do not count."""
+    found: set[str] = set()
     package = file.relative_to(PACKAGE.parent).parts[:-1]
-    for node in ast.walk(ast.parse(file.read_text())):
-        names = []
+    tree = ast.parse(file.read_text())
+    tree.body = [node for node in tree.body if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node))]
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
-            base = list(package[: len(package) - node.level + 1]) if node.level else []
-            names = [".".join([*base, *(node.module or "").split(".")])]
-            names += [f"{names[0]}.{alias.name}" for alias in node.names]
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            origin = ".".join([*base, *(node.module or "").split(".")]).strip(".")
+            inner = [f"{origin}.{alias.name}" for alias in node.names]
+            found |= {name if name in MODULES else origin for name in inner}
         elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        found |= {parts[1] for name in names if (parts := name.split("."))[0] == "fabricstudy" and len(parts) > 1}
-    return found & set(STAGES)
+            found |= {alias.name for alias in node.names}
+    return found
+
+
+MODULES = {name_of(file): file for file in PACKAGE.rglob("*.py")}
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -56,11 +68,10 @@ def test_imports_go_forward_only(stage: str) -> None:
 @pytest.mark.parametrize("depth", [2, None], ids=["rooms", "modules"])
 def test_imports_go_in_no_circle(depth: int | None) -> None:
     """Neither of modules nor of rooms: packages, and modules beside them."""
-    paths = [file.relative_to(PACKAGE.parent).with_suffix("").parts for file in PACKAGE.rglob("*.py")]
-    names = {".".join(parts[:-1] if parts[-1] == "__init__" else parts) for parts in paths}
     graph: dict[str, set[str]] = {}
-    for name in names:
-        room, *others = (".".join(one.split(".")[:depth]) for one in (name, *direct_imports(name)))
+    for name, file in MODULES.items():
+        imported = imported_names(file) & MODULES.keys()
+        room, *others = (".".join(one.split(".")[:depth]) for one in (name, *imported))
         graph.setdefault(room, set()).update({other for other in others if other != room})
     assert sum(map(len, graph.values())) > 50
     TopologicalSorter(graph).prepare()  # raises CycleError

@@ -44,7 +44,7 @@ def test_with_everything_there_it_says_nothing(tmp_path: Path) -> None:
 def test_each_missing_program_is_named_with_its_package(tmp_path: Path, program: str) -> None:
     done = check(tmp_path, without=program)
     assert done.returncode == 1
-    assert f"apt-get install {PACKAGES[program]})" in done.stderr and done.stderr.count("missing") == 1
+    assert f"apt-get install {PACKAGES[program]}" in done.stderr and done.stderr.count("missing") == 1
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

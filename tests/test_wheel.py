@@ -136,7 +136,7 @@ def test_a_study_runs_in_an_empty_folder_without_a_compiler(place: Place) -> Non
     assert [record["status"] for record in records] == ["done", "done"]
     # The clone believes what the wheel has simulated: code and program are the same.
     points = plan(load_study(study)).points
-    assert [is_valid(record, points[record["point_id"]].point) for record in records] == [True] * 2
+    assert all(is_valid(record, points[record["point_id"]].point) for record in records)
 
 
 def test_the_studies_and_the_workflow_are_those_of_the_wheel(place: Place) -> None:

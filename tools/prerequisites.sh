@@ -25,7 +25,7 @@ need() { # what, how to install it, command that succeeds if it is there
 }
 need "git" "$(install git git 'xcode-select --install')" git --version
 need "a C compiler" "$(install gcc gcc 'xcode-select --install')" cc --version
-need "cargo" "$(install cargo cargo 'brew install rust')" cargo --version
+need "cargo" "$(install cargo cargo 'brew install rust'); without root: https://rustup.rs" cargo --version
 need "Python 3.11 or newer as $python" \
     "$(install python3 'python3.11, then make PYTHON=python3.11' 'brew install python@3.12')" \
     "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'

@@ -57,7 +57,7 @@ _FORMER = {name.split()[-1]: name for name in COMMANDS if " " in name} | {"expor
 """The present name of each command by its former one, which is answered for one version."""
 
 _VERBOSE, _WHAT_IS_DONE = ("-v", "--verbose"), "log progress on standard error"
-EPILOG_WIDTH = 78
+WIDTH = 78
 
 
 class _Parser(argparse.ArgumentParser):
@@ -116,7 +116,8 @@ def _parser(complete: Collection[str] = tuple(COMMANDS)) -> _Parser:
     parser.add_argument(*_VERBOSE, action="store_true", help=argparse.SUPPRESS)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", prog="fabricstudy")
     for name, (text, _) in COMMANDS.items():
-        listed: dict[str, Any] = {} if " " in name else {"help": " ".join([text, *_in_brackets(verbs(name))])}
+        others = f" [{', '.join(verbs(name))}]" if verbs(name) else ""
+        listed: dict[str, Any] = {} if " " in name else {"help": text + others}
         sub = commands.add_parser(name, allow_abbrev=False, description=text, **listed)
         if name in complete:
             add_arguments(sub, name)
@@ -126,10 +127,6 @@ def _parser(complete: Collection[str] = tuple(COMMANDS)) -> _Parser:
 def verbs(noun: str) -> list[str]:
     """Return the second words of the commands of a noun."""
     return [name.split()[1] for name in COMMANDS if name.startswith(f"{noun} ")]
-
-
-def _in_brackets(words: list[str]) -> list[str]:
-    return [f"[{', '.join(words)}]"] if words else []
 
 
 def add_arguments(parser: argparse.ArgumentParser, name: str) -> None:
@@ -142,8 +139,8 @@ def add_arguments(parser: argparse.ArgumentParser, name: str) -> None:
         parser.set_defaults(show=module.show)
         parser.add_argument("--json", action="store_true", help="print for programs")
     module.add_arguments(parser)
-    parser.description = module.run.__doc__
-    about = f"{textwrap.fill(parser.epilog, EPILOG_WIDTH)}\n\n" if parser.epilog else ""
+    parser.description = textwrap.fill(module.run.__doc__, WIDTH)
+    about = f"{textwrap.fill(parser.epilog, WIDTH)}\n\n" if parser.epilog else ""
     about += "".join(f"see also: fabricstudy {name} {verb} --help\n" for verb in verbs(name))
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = f"{about}example: fabricstudy {COMMANDS[name][1]}"

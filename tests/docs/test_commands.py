@@ -56,11 +56,10 @@ def is_run(block: re.Match[str]) -> bool:
     return not (block["note"] or "").startswith("not run: ")
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="session")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what a user has in the clone, without results."""
-    clone = tmp_path / "clone"
-    clone.mkdir()
+    clone = tmp_path_factory.mktemp("clone")
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():
@@ -68,6 +67,12 @@ def folder(tmp_path: Path) -> Path:
         else:
             shutil.copy(source, clone)
     return clone
+
+
+@pytest.fixture
+def folder(clone: Path, tmp_path: Path) -> Path:
+    """The same for one page, of links to its files."""
+    return Path(shutil.copytree(clone, tmp_path / "clone", copy_function=os.link))
 
 
 def environment() -> dict[str, str]:
@@ -83,9 +88,10 @@ def matches(expected: str, printed: str) -> bool:
 
 def run(text: str, folder: Path) -> tuple[int, str]:
     """Run a block; give the exit code and what was printed."""
-    lines = [line for line in text.splitlines() if line]
+    plain = re.sub(r" +# .*", "", text)
+    lines = [line for line in plain.splitlines() if line]
     # A line is a command of its own where no shell is asked for more, and none changes what the next one finds.
-    if set(text) & set('$|;&<>\\"') or any(line.startswith("cd ") for line in lines):
+    if set(plain) & set('$|;&<>\\"') or any(line.startswith("cd ") for line in lines):
         return run_in_shell(text, folder)
     code, said = 0, ""
     for line in lines:

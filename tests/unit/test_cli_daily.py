@@ -262,23 +262,26 @@ def completed(shell: str, script: str, line: str) -> list[str]:
 
 
 @pytest.mark.parametrize("shell", ["bash", "fish"])
-def test_shells_complete_commands_options_and_names(data: Any, shell: str) -> None:
+def test_shells_complete_words(data: Any, shell: str) -> None:
     script = data("completion", shell)["script"]
     if shutil.which(shell) is None:
         pytest.skip(f"no {shell}")
-    assert completed(shell, script, "fabricstudy pl") == ["plan"]
-    assert completed(shell, script, "fabricstudy plan --li") == ["--list"]
     assert completed(shell, script, "fabricstudy machine wha") == ["whatif"]
-    assert completed(shell, script, "fabricstudy machine draw --lo") == ["--load"]
-    assert completed(shell, script, "fabricstudy plan qui") == ["quick"]
+    assert completed(shell, script, "fabricstudy plan --li") == ["--list"]
+
+
+def test_commands_options_and_names_complete_words(capsys: pytest.CaptureFixture[str]) -> None:
     Path("configs").mkdir()
     Path("configs/own.yaml").touch()
-    assert completed(shell, script, "fabricstudy plan smal") == ["small.yaml"]
-    assert completed(shell, script, "fabricstudy plan configs/o") == ["configs/own.yaml"]
     Path("results/small/tables").mkdir(parents=True)
     Path("results/small/tables/analysis-cost.parquet").touch()
-    assert completed(shell, script, "fabricstudy report table small.yaml job") == ["jobs"]
-    assert completed(shell, script, "fabricstudy report table small.yaml ana") == ["analysis-cost"]
+    for line, expected in {
+        "pl": "plan", "machine wha": "whatif", "machine draw --lo": "--load", "plan qui": "quick",
+        "plan smal": "small.yaml", "plan configs/o": "configs/own.yaml", "report table small.yaml job": "jobs",
+        "report table small.yaml ana": "analysis-cost", "machine fron": "frontier", "nothing --x": "",
+    }.items():  # fmt: skip
+        assert cli.main(["completion", "words", "--", *line.split()]) == 0
+        assert [word.partition("\t")[0] for word in capsys.readouterr().out.splitlines()] == expected.split(), line
 
 
 def test_zsh_parses_its_script(data: Any) -> None:

@@ -20,7 +20,8 @@ from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.store import Record, checksummed_line, point_store
 from fabricstudy.table.__main__ import main as make_tables
 from fabricstudy.table.files import read_tables
-from fabricstudy.workflow.jobs import load_studies, write_jobs
+from fabricstudy.workflow.jobs import jobs_of, write_jobs
+from fabricstudy.workflow.pipeline import load_pipelines
 from fabricstudy.workflow.progress import Progress
 from fabricstudy.workflow.stages import main as stage
 
@@ -69,9 +70,9 @@ class Place:
 
     def simulate(self) -> None:
         """Do what the rules up to `simulate` do."""
-        studies = load_studies(self.study, 60.0)
-        write_jobs(studies.planned["two"], studies.jobs["two"], self.made)
-        (machine_id,) = studies.planned["two"].plan.machines
+        pipeline = load_pipelines(self.study)["two"]
+        write_jobs(pipeline, jobs_of(pipeline), self.made)
+        (machine_id,) = pipeline.plan.machines
         machines, results = ("--machines", self.made / "machine/all"), ("--results", self.results)
         structures = ("--structures", self.made / "structure/all.jsonl")
         self.stage("machine", "machine/all", "--ids", machine_id)
@@ -329,7 +330,7 @@ def test_a_damaged_line_of_a_batch_is_a_row(place: Place) -> None:
     points = place.tables()["points"]
     assert sorted(points["status"]) == ["damaged", "done"]
     assert f"{file}, line 1" in points.query("status == 'damaged'")["reason"].item()
-    pipeline = load_studies(place.study, 60.0).planned["two"]
+    pipeline = load_pipelines(place.study)["two"]
     status = Progress(pipeline, place.results).poll()
     assert (status["done"], status["failures"], status["left"]) == (1, {"damaged": 1}, 0)
     # The cache may be damaged, too: what tables are made of counts.

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from tests.forked import run_small
 
 from fabricstudy.cli import main
 from fabricstudy.core import returned
@@ -435,7 +436,7 @@ experiments:
   b: {sweep: {mapping: {of: jobs.0.mapping, values: [linear, own-mapping]}}}
   c: {sweep: {pattern: {of: jobs.0.pattern.kind, values: [ring, own-pattern]}}}
 """)
-    assert main(["run", "--here", "own.yaml"]) == 1
+    assert run_small("own.yaml") == 1
     text = "".join(capsys.readouterr())
     assert "Traceback" not in text
     lines = Path("results/own/tables/points.csv").read_text().splitlines()[1:]
@@ -567,7 +568,7 @@ analyses:
 figures: [{{id: f, kind: bar, title: T, analysis: raises, x: name, y: number}}]
 claims: [{{id: c, statement: s, source: m, parts: [{", ".join(parts)}]}}]
 """)
-    assert main(["run", "--here", "broken.yaml"]) == 1
+    assert run_small("broken.yaml") == 1
     assert "Traceback" not in "".join(capsys.readouterr())
     tables = read_tables(Path("results/broken/tables"))
     assert {name for name in tables.analyses if tables.failure_of(name)} == {"raises", "ends", "repeats"}

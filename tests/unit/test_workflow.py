@@ -24,7 +24,8 @@ from fabricstudy.cli import main
 from fabricstudy.core.errors import ConfigError, FabricstudyError
 from fabricstudy.core.store import checksummed_line
 from fabricstudy.engine.registry import engines
-from fabricstudy.workflow.jobs import Studies, load_studies
+from fabricstudy.workflow.jobs import StudyJobs, load_studies, write_jobs
+from fabricstudy.workflow.pipeline import load_pipelines
 from fabricstudy.workflow.snakefile import (
     WILDCARDS,
     Inputs,
@@ -93,56 +94,44 @@ def test_cores_on_which_nothing_runs_are_refused(cores: int) -> None:
 
 
 @pytest.fixture
-def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Studies:
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, StudyJobs]:
     """A study of two machines, with one batch of two points, and all files that a run leaves."""
     monkeypatch.chdir(tmp_path)
     Path("small.yaml").write_text(STUDY)
     studies = load_studies("small.yaml", 60.0)
-    for name in Inputs(studies.jobs).reports("small"):
+    for name in Inputs(studies).reports("small"):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).touch()
     return studies
 
 
-def test_a_file_of_tomorrow_is_refused(study: Studies) -> None:
-    check_timestamps(study.jobs)
+def test_a_file_of_tomorrow_is_refused(study: dict[str, StudyJobs]) -> None:
+    check_timestamps(study)
     for one in ("results/small/tables/jobs.parquet", "small.yaml"):
         os.utime(one, (time.time() + 86_400,) * 2)
         with pytest.raises(ConfigError) as caught:
-            check_timestamps(study.jobs)
+            check_timestamps(study)
         assert caught.value.code == "file-unreadable" and caught.value.file == one
         os.utime(one)
 
 
-def test_a_plan_is_written_anew_where_it_is_that_of_another_state(study: Studies) -> None:
+def test_a_job_of_a_cluster_takes_its_jobs_from_the_plan_and_does_not_plan(study: dict[str, StudyJobs]) -> None:
     results = Path("results")
-    plan = results / "small/plan.parquet"
-    earlier = study.jobs["small"].model_copy(update={"plan": "of an earlier state"})
-    (results / "small/workflow.json").write_text(earlier.model_dump_json())
-    study.renew_plans(results)
-    assert plan.stat().st_size and (results / "small/workflow.json").stat().st_size
-    written, date = plan.read_bytes(), plan.stat().st_mtime_ns
-    study.renew_plans(results)
-    assert plan.read_bytes() == written
-    # A job of a cluster takes its jobs from there, and does not plan.
-    assert load_studies("small.yaml", 60.0, results) == Studies(study.jobs, {})
+    (pipeline,) = load_pipelines("small.yaml").values()
+    assert load_studies("small.yaml", 60.0, results) == study  # the plan is incomplete: made again
+    write_jobs(pipeline, study["small"], results / "small")
     Path("small.yaml").write_text(STUDY.replace("2: 2 GB/s", "3: 3 GB/s"))
-    load_studies("small.yaml", 60.0).renew_plans(results)
-    # Its date stays: the digests of the later jobs decide which of them run.
-    assert plan.read_bytes() != written and plan.stat().st_mtime_ns == date
-    # Where there is none its rule makes it.
-    (results / "small/workflow.json").unlink()
-    study.renew_plans(results)
-    assert not (results / "small/workflow.json").exists()
+    assert load_studies("small.yaml", 60.0, results) == study
+    assert load_studies("small.yaml", 60.0) != study
 
 
-def test_only_reports_that_are_there_are_told(study: Studies) -> None:
-    assert summary_lines(study.jobs, time.time())[1:] == ["The report: reports/small/index.html"]
+def test_only_reports_that_are_there_are_told(study: dict[str, StudyJobs]) -> None:
+    assert summary_lines(study, time.time())[1:] == ["The report: reports/small/index.html"]
     Path("reports/small/index.html").unlink()
-    assert len(summary_lines(study.jobs, time.time())) == 1
+    assert len(summary_lines(study, time.time())) == 1
 
 
-def test_a_run_tells_how_many_points_are_new(study: Studies) -> None:
+def test_a_run_tells_how_many_points_are_new(study: dict[str, StudyJobs]) -> None:
     now = time.time()
     records = [("done", now - 60), ("done", now), ("unsupported", now + 9), ("timeout", now - 1e6), ("skipped", now)]
     lines = [
@@ -161,18 +150,18 @@ def test_a_run_tells_how_many_points_are_new(study: Studies) -> None:
     shard.write_text("".join(f"{line}\n" for line in lines))
     # The study has two points: five records let one shard show every status.
     told = "small: 2 of 2 points done, 1 timeout, 1 unsupported, 1 skipped (2 new, 2 cached)"
-    allowed = {"small": study.jobs["small"].model_copy(update={"allow_failed_points": True})}
+    allowed = {"small": study["small"].model_copy(update={"allow_failed_points": True})}
     skipped = 'small: 1 point skipped without sst: "status": "x"'
-    assert summary_lines(study.jobs, now) == [told, skipped, "The report: reports/small/index.html"]
+    assert summary_lines(study, now) == [told, skipped, "The report: reports/small/index.html"]
     check_points(allowed)
     # Each simulation is counted once, by the first of the studies that share its point.
     shutil.copytree("results/small", "results/its-twin")
     again = told.replace("small", "its-twin").replace("(2 new, 2 cached)", "(0 new, 4 cached)")
-    twins = {**study.jobs, "its-twin": study.jobs["small"]}
+    twins = {**study, "its-twin": study["small"]}
     assert summary_lines(twins, now)[:4:2] == [told, again]
     shard.unlink()
-    check_points(study.jobs)
-    assert summary_lines(study.jobs, now)[0] == "small: 0 of 2 points done (0 new, 0 cached)"
+    check_points(study)
+    assert summary_lines(study, now)[0] == "small: 0 of 2 points done (0 new, 0 cached)"
 
 
 @pytest.mark.parametrize(("statuses", "ran"), [
@@ -180,14 +169,14 @@ def test_a_run_tells_how_many_points_are_new(study: Studies) -> None:
     (["unsupported", "done"], True), ([], True),
 ])  # fmt: skip
 def test_a_study_of_which_nothing_could_be_simulated_is_an_error(
-    study: Studies, statuses: list[str], ran: bool
+    study: dict[str, StudyJobs], statuses: list[str], ran: bool
 ) -> None:
     shard = Path("results/small/simulate/analysis-all.jsonl")
     shard.write_text("".join(record_line(name) for name in statuses))
     if ran:
-        return check_points(study.jobs)
+        return check_points(study)
     with pytest.raises(FabricstudyError) as refusal:
-        check_points(study.jobs)
+        check_points(study)
     assert refusal.value.code == "engine-missing"
 
 
@@ -197,15 +186,17 @@ def record_line(status: str) -> str:
 
 
 @pytest.mark.parametrize("status", ["failed", "timeout", "out-of-memory", "damaged"])
-def test_a_run_with_points_that_failed_is_an_error_unless_the_study_allows_it(study: Studies, status: str) -> None:
+def test_a_run_with_points_that_failed_is_an_error_unless_the_study_allows_it(
+    study: dict[str, StudyJobs], status: str
+) -> None:
     shard = Path("results/small/simulate/analysis-all.jsonl")
     line = record_line("done").replace("done", "dome") if status == "damaged" else record_line(status)
     shard.write_text(record_line("done") + line)
     with pytest.raises(FabricstudyError) as refusal:
-        check_points(study.jobs)
+        check_points(study)
     assert refusal.value.code == "points-failed"
-    check_points({"small": study.jobs["small"].model_copy(update={"allow_failed_points": True})})
-    assert f", 1 {status} " in summary_lines(study.jobs, time.time() + 60)[0]
+    check_points({"small": study["small"].model_copy(update={"allow_failed_points": True})})
+    assert f", 1 {status} " in summary_lines(study, time.time() + 60)[0]
 
 
 def test_reasons_to_make_a_file_again_are_not_left_out() -> None:
@@ -216,16 +207,16 @@ def test_reasons_to_make_a_file_again_are_not_left_out() -> None:
         assert (caught.value.code, caught.value.path) == ("usage", "--rerun-triggers")
 
 
-def test_two_runs_of_a_study_do_not_work_in_one_folder(study: Studies) -> None:
+def test_two_runs_of_a_study_do_not_work_in_one_folder(study: dict[str, StudyJobs]) -> None:
     """Locks end with their process, so that a killed run leaves none."""
-    locked = lock_studies(study.jobs)
+    locked = lock_studies(study)
     code = "from fabricstudy.workflow.snakefile import lock_studies; lock_studies(['{}'])"
     ended = [subprocess.run([sys.executable, "-c", code.format(name)]).returncode for name in ("small", "other")]
     assert ended == [1, 0]
     with pytest.raises(FabricstudyError):
-        lock_studies(study.jobs)
+        lock_studies(study)
     unlock(locked)
-    unlock(lock_studies(study.jobs))
+    unlock(lock_studies(study))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -259,8 +250,8 @@ def test_a_forecast_has_every_stage_and_counts_what_it_does(
         Path("small.yaml").write_text(text)
         assert main(["plan", "small.yaml", "--json"]) == 0
         stages[name] = json.loads(capsys.readouterr().out)["stages_cpu_s"]
-        jobs = load_studies("small.yaml", 60).jobs["small"]
-        assert jobs.forecast_s.keys() == stages[name].keys() and min(jobs.forecast_s.values()) > 0
+        jobs = load_studies("small.yaml", 60)["small"]
+        assert jobs.forecast_s.keys() == stages[name].keys() | {"small_small"} and min(jobs.forecast_s.values()) > 0
         rules = {"plan", "machine", "structure", "workload", "simulate", "table", "report"}
         assert stages[name].keys() - {"analysis"} == rules and ("analysis" in stages[name]) == (name == "analysis")
     assert stages["slurm"]["workload"] > 5 * stages["plain"]["workload"]

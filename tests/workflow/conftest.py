@@ -130,9 +130,9 @@ class Workplace:
         return found
 
     def arguments(self, *more: str, study: str = "tiny.yaml") -> list[str]:
-        """Arguments of Snakemake for a study in this folder."""
+        """Arguments of Snakemake for a study in this folder, with a job for each of its parts."""
         own = ["--snakefile", str(ROOT / "Snakefile"), "--directory", str(self.folder)]
-        return [*own, "--cores", "2", *more, "--config", f"study={study}"]
+        return [*own, "--cores", "2", *more, "--config", f"study={study}", "small_cpu_s=0"]
 
     def start(self, *arguments: str, study: str = "tiny.yaml") -> Snakemake:
         """Start Snakemake and come back at once."""

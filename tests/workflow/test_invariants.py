@@ -9,7 +9,6 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +24,12 @@ from fabricstudy.study.file import validate_study
 from fabricstudy.study.plan import plan
 from fabricstudy.table.collect import collect
 from fabricstudy.table.files import read_tables
-from fabricstudy.workflow.jobs import load_studies, write_jobs
-from fabricstudy.workflow.pipeline import Pipeline
+from fabricstudy.workflow.jobs import jobs_of, write_jobs
+from fabricstudy.workflow.pipeline import Pipeline, load_pipelines
+from fabricstudy.workflow.small import commands, run_stage
 
 from ..engines.test_bounds import engines
 from ..engines.test_sst import HEADER
-from ..mutations.rules import Job, jobs_of
 from ..schedules import SCHEDULE
 
 RING = {"kind": "ring", "message": "4 kB"}
@@ -65,11 +64,14 @@ STUDY: dict[str, Any] = {
 }  # fmt: skip
 
 
+Job = tuple[str, list[str]]
+
+
 def in_order(jobs: list[Job], change: Callable[[list[Job]], None]) -> list[Job]:
     """Return the jobs with those of each rule in another order."""
     found: list[Job] = []
-    for rule in dict.fromkeys(job.rule for job in jobs):
-        of_rule = [job for job in jobs if job.rule == rule]
+    for rule in dict.fromkeys(rule for rule, _ in jobs):
+        of_rule = [job for job in jobs if job[0] == rule]
         change(of_rule)
         found += of_rule
     return found
@@ -80,12 +82,13 @@ def tables_after(folder: Path, batch_cpu_s: float, cores: int, change: Callable[
     folder.mkdir()
     os.chdir(folder)
     Path("same.yaml").write_text(yaml.safe_dump(STUDY))
-    studies = load_studies("same.yaml", batch_cpu_s)
-    write_jobs(studies.planned["same"], studies.jobs["same"], Path("results/same"))
-    for job in in_order(list(jobs_of("same", studies.jobs["same"], batch_cpu_s)), change):
-        if job.rule != "report":
-            replace(job, command=job.command.replace("--cores 1", f"--cores {cores}")).do()
-    found = {"batches": str(len(studies.jobs["same"].batches)).encode()}
+    pipeline = load_pipelines("same.yaml", batch_cpu_s=batch_cpu_s)["same"]
+    jobs = jobs_of(pipeline)
+    write_jobs(pipeline, jobs, Path("results/same"))
+    for stage, arguments in in_order(list(commands("same", jobs, batch_cpu_s)), change):
+        if stage != "report":
+            run_stage(stage, [*arguments, "--cores", str(cores)] if stage == "simulate" else arguments)
+    found = {"batches": str(len(jobs.batches)).encode()}
     for name, frame in read_tables(Path("results/same/tables")).frames().items():
         of_run = [one.name for one in TABLES.get(name, ()) if not one.compared]
         out = io.BytesIO()
@@ -106,10 +109,10 @@ def test_tables_are_the_same_however_the_work_is_divided(tmp_path: Path, monkeyp
 PLANS = """\
 import sys
 from pathlib import Path
-from fabricstudy.workflow.jobs import load_studies, write_jobs
+from fabricstudy.workflow.jobs import jobs_of, write_jobs
+from fabricstudy.workflow.pipeline import load_pipelines
 
-(study,) = load_studies(sys.argv[1], 60.0).planned.values()
-from fabricstudy.workflow.jobs import jobs_of
+(study,) = load_pipelines(sys.argv[1]).values()
 write_jobs(study, jobs_of(study), Path(sys.argv[2]))
 """
 ELSEWHERE = {

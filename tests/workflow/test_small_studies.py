@@ -8,8 +8,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from fabricstudy.cli import main
 from fabricstudy.engine.registry import engine_named
+
+from ..forked import run_small
 
 pytestmark = [
     pytest.mark.slow,
@@ -47,7 +48,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(folder: Path, name: str, text: str) -> int:
     """Run a study in the folder; return its exit code."""
     (folder / f"{name}.yaml").write_text(f"study: {name}\nrouting: minimal\nengine: packet\n{text}")
-    return main(["run", f"{name}.yaml", "--here"])
+    return run_small(f"{name}.yaml")
 
 
 def table(folder: Path, study: str, name: str) -> Any:

@@ -6,7 +6,7 @@ rule pack:
     """Pack a study with its results and the code that made them, as the artifact of a paper."""
     input:
         study=INPUTS.study_as_written,
-        plan="results/{study}/plan.parquet",
+        plan=PLAN,
         tables=INPUTS.tables_of_study,
         page="reports/{study}/index.html",
         points=INPUTS.every("simulate", ".jsonl"),

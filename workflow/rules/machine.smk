@@ -7,7 +7,7 @@ rule machine:
     """Build some machines and write their definitions."""
     input:
         study=INPUTS.study,
-        plan=INPUTS.plan,
+        plan=PLAN,
     output:
         expand("results/{{study}}/machine/{{chunk}}/{file}", file=MACHINE_FILES),
     log:
@@ -34,8 +34,8 @@ rule structure:
     """Find distances and bisection of some machines."""
     input:
         study=INPUTS.study,
-        plan=INPUTS.plan,
-        machines="results/{study}/machine/{chunk}/machines.json",
+        plan=PLAN,
+        machines=expand("results/{{study}}/machine/{{chunk}}/{file}", file=MACHINE_FILES),
     output:
         "results/{study}/structure/{chunk}.jsonl",
     log:

@@ -3,8 +3,7 @@
 #      plan_workloads.parquet and plan_schedules.parquet, a row a workload and a run; workflow.json, the jobs.
 
 
-# A plan that has changed is rewritten when a run starts, and the digests of the other rules decide which jobs run again. In a
-# module or an included workflow, where Snakemake ignores `onstart`, this rule runs, and all others after it, from the caches.
+# The other rules take its files as ancient: their digests decide which jobs run again after a change of the study.
 rule plan:
     """Expand a study into the table of its points."""
     input:
@@ -20,7 +19,7 @@ rule plan:
     resources:
         batch_cpu_s=str(SETTINGS.batch_cpu_s),
     params:
-        digest=INPUTS.plan_digest,
+        digest=lambda wildcards: STUDIES[wildcards.study].digest,
     message:
         "Planning {wildcards.study}"
     shell:

@@ -7,7 +7,7 @@ rule report:
     """Draw the figures of a study and write its page."""
     input:
         study=INPUTS.study_as_written,
-        plan="results/{study}/plan.parquet",
+        plan=PLAN,
         tables=INPUTS.tables_of_study,
         machines=INPUTS.drawn_machines,
         workloads=INPUTS.drawn_workloads,

@@ -7,7 +7,7 @@ rule schedule:
     """Do some runs of a schedule: when and where each job of a trace runs."""
     input:
         study=INPUTS.study,
-        plan=INPUTS.plan,
+        plan=PLAN,
         points=INPUTS.points_of_runs,
     output:
         records="results/{study}/schedule/{runs}.jsonl",

@@ -8,7 +8,7 @@ rule simulate:
     input:
         # The digest covers the parts of the study, the plan and the definitions that affect the result.
         study=INPUTS.study,
-        plan=INPUTS.plan,
+        plan=PLAN,
         machines=INPUTS.machines_of,
         structures=INPUTS.structures_of,
         workloads=INPUTS.workloads_of_batch,
@@ -59,7 +59,7 @@ rule needed:
     """Find the points of the second stage that a precision or decision needs."""
     input:
         study=INPUTS.study_as_written,
-        plan=INPUTS.plan,
+        plan=PLAN,
         structures=INPUTS.every("structure", ".jsonl"),
         records=INPUTS.first_stage,
     output:

@@ -32,7 +32,7 @@ rule table:
     """Collect the records of a study into tidy tables and measure its claims."""
     input:
         study=INPUTS.study_as_written,
-        plan="results/{study}/plan.parquet",
+        plan=PLAN,
         points=INPUTS.every("simulate", ".jsonl"),
         links=INPUTS.every("simulate", ".links.parquet"),
         structures=INPUTS.every("structure", ".jsonl"),

@@ -6,7 +6,7 @@ rule workload:
     """Allocate nodes to jobs, map their ranks, and count what they send."""
     input:
         study=INPUTS.study,
-        plan=INPUTS.plan,
+        plan=PLAN,
         machines=INPUTS.machines_of,
         structures=INPUTS.structures_of,
     output:

@@ -61,6 +61,7 @@ class Outputs:
             "schedule": [folder / "schedule" / path.name for path in self.schedules],
             "table": [folder / "table.jsonl"],
             "report": [folder / "report.jsonl"],
+            "small": [folder / "small.jsonl"],
         }
         return {stage: [path for path in paths if path.is_file()] for stage, paths in files.items()}
 

@@ -162,11 +162,14 @@ def effort(run: CompletedStudy) -> Effort:
     timings = {stage: _timings(paths) for stage, paths in run.outputs.benchmarks.items()}
     machines_s = [seconds for stage in ("structure", "analysis") for seconds, _ in timings[stage]]
     jobs_s = [seconds + JOB_START_S for seconds in (*batches_s, *machines_s)]
+    after_s = [seconds + JOB_START_S for stage in ("table", "report") for seconds, _ in timings[stage]]
+    if not after_s:  # a small study, of which one job did all
+        after_s = [max(seconds - sum(batches_s), 0.0) + JOB_START_S for seconds, _ in timings["small"]]
     peaks = [megabytes * 1e6 for parts in timings.values() for _, megabytes in parts]
     return Effort(
         execution_s=sum(jobs_s),
         longest_s=max(jobs_s, default=0.0),
-        analysis_s=sum(seconds + JOB_START_S for stage in ("table", "report") for seconds, _ in timings[stage]),
+        analysis_s=sum(after_s),
         memory_bytes=max([*peaks, *points["memory_bytes"].dropna().astype(float)], default=0.0),
     )
 

@@ -1,4 +1,4 @@
-"""``fabricstudy candidates``: possible machines, and the Pareto front of price, bound and taper."""
+"""``fabricstudy machine candidates``: possible machines, and the Pareto front of price, bound and taper."""
 
 import argparse
 import os

@@ -11,15 +11,15 @@ from rich.table import Table
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.input_files import read_bytes, text_of
 from fabricstudy.core.model import at_path
+from fabricstudy.machine.base import Topology
 from fabricstudy.machine.bluegene import BlueGenePConfig, BlueGeneQConfig
 from fabricstudy.machine.grid import GridConfig
 from fabricstudy.structure.partitions import Geometry, geometries_by_size, partition_space
 from fabricstudy.structure.production import PRODUCTION
-from fabricstudy.study.file import MAX_STUDY_BYTES, parse_yaml, validate_machine
+from fabricstudy.study.file import MAX_STUDY_BYTES, parse_yaml
 
 from .common import MACHINE_HELP, load_named_machine, table_console
 
-KINDS = ("torus", "mesh", "hyperx", "express-mesh", "bluegene-q", "bluegene-p")
 UNITS = (
     "Bisections are in links: the cables across the best flat cut into halves"
     " (2 N / L on a Blue Gene/Q of N nodes and longest dimension L)."
@@ -31,10 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"{UNITS} Sizes are building blocks: midplanes of a Blue Gene, otherwise routers. Partitions of a Blue Gene"
         " have the rings of the machine; those of other tori have a ring only in a dimension that they span."
     )
-    parser.add_argument("source", nargs="?", metavar="MACHINE", help=MACHINE_HELP)
-    parser.add_argument("--shape", help="in place of MACHINE: lengths, like 12x10x10 (of a Blue Gene in midplanes)")
-    parser.add_argument("--kind", choices=KINDS, help="kind of machine with --shape (default: torus)")
-    parser.add_argument("--gap", type=int, help="gap of an express-mesh")
+    parser.add_argument("source", metavar="MACHINE", help=MACHINE_HELP)
     parser.add_argument(
         "--allowed", type=Path, help="YAML list of the geometries in production, like 4x2x1x1 (default: published list)"
     )
@@ -42,10 +39,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> list[dict[str, Any]]:
     """List for each size of partition the production, best and worst geometry and their bisections."""
-    machine = _machine(args)
+    machine = load_named_machine(args.source)
+    if not isinstance(machine, GridConfig):
+        kinds = ", ".join(kind for kind, member in Topology.FAMILY.members.items() if issubclass(member, GridConfig))
+        raise FabricstudyError(f"a machine of kind {machine.kind} has no cuboids; use one of {kinds}")
     space = partition_space(machine)
     in_midplanes = isinstance(machine, BlueGeneQConfig | BlueGenePConfig)
-    allowed = _allowed(args.allowed) if args.allowed else PRODUCTION.get(args.source or "")
+    allowed = _allowed(args.allowed) if args.allowed else PRODUCTION.get(args.source)
     rows = []
     for size in geometries_by_size(space, allowed):
         geometries = {"production": size.production, "best": size.best, "worst": size.worst}
@@ -55,30 +55,6 @@ def run(args: argparse.Namespace) -> list[dict[str, Any]]:
             row[f"{name}_bisection"] = geometry and space.bisection_links(geometry)
         rows.append(row)
     return rows
-
-
-def _machine(args: argparse.Namespace) -> GridConfig:
-    if (args.source is None) == (args.shape is None):
-        raise FabricstudyError("give either a machine, such as mira, or --shape, such as 12x10x10")
-    if args.shape is None and (args.kind or args.gap):
-        raise FabricstudyError("--kind and --gap belong to --shape; leave them out")
-    machine = load_named_machine(args.source) if args.shape is None else validate_machine(_description(args))
-    if not isinstance(machine, GridConfig):
-        kinds = ", ".join((*KINDS, "hypercube"))
-        raise FabricstudyError(f"a machine of kind {machine.kind} has no cuboids; use one of {kinds}")
-    return machine
-
-
-def _description(args: argparse.Namespace) -> dict[str, Any]:
-    kind = args.kind or "torus"
-    if (kind == "express-mesh") != (args.gap is not None):
-        raise FabricstudyError("--gap belongs to --kind express-mesh, which needs it")
-    lengths = list(_geometry(args.shape))
-    if kind.startswith("bluegene"):
-        return {"kind": kind, "midplanes": lengths}
-    # Only links are counted, so the bandwidth does not matter.
-    gap = {} if args.gap is None else {"gap": args.gap}
-    return {"kind": kind, "shape": lengths, "bandwidth": "1 GB/s", **gap}
 
 
 def _geometry(text: str) -> Geometry:

@@ -1,25 +1,26 @@
 """``fabricstudy plan``: check a study and predict its cost."""
 
 import argparse
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from math import inf, isfinite
+from collections import Counter
+from collections.abc import Iterable
+from math import inf
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from fabricstudy.core.columns import DONE
-from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.phrasing import count_noun, cpu_time, duration
-from fabricstudy.core.store import Store, point_store
+from fabricstudy.core.store import point_store
 from fabricstudy.engine.buffers import least_buffer_limit, may_be_short
 from fabricstudy.engine.failures import Unsupported
+from fabricstudy.engine.forecast import measured_factors, predicted_cpu_s
 from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.engine.registry import engine_of, missing_engines
 from fabricstudy.engine.validity import is_valid, is_valid_with_same_input
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workflow.forecast import job_counts, stage_cpu_s
+from fabricstudy.workflow.jobs import jobs_of
 from fabricstudy.workflow.pipeline import BATCH_CPU_S, JOB_CPU_S, Seconds
+from fabricstudy.workflow.snakefile import SMALL_CPU_S
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.pattern.base import Pattern
 
@@ -53,32 +54,29 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     unchecked = len(others) - len(new)
     second = [planned for planned in new if planned.point_id in pipeline.plan.second_stage]
     limits, stages_s = pipeline.plan.study.limits, stage_cpu_s(pipeline)
-    factors = _learned_factors(points, point_store(results))
+    factors = measured_factors(points, point_store(results))
     unknown = Counter(planned.point.engine.kind for planned in new if planned.point.engine.kind not in factors)
-    forecasts = [
-        (factors[planned.point.engine.kind] * _cost(planned), _memory_bytes(planned), planned.point.engine.processes)
-        for planned in new
-        if planned.point.engine.kind in factors
-    ]
-    elapsed_s = [seconds / processes for seconds, _, processes in forecasts]
+    known = [planned for planned in new if planned.point.engine.kind in factors]
+    cpu_s = {planned.point_id: factors[planned.point.engine.kind] * predicted_cpu_s(planned) for planned in known}
+    elapsed_s = [cpu_s[planned.point_id] / planned.point.engine.processes for planned in known]
+    memory_bytes = [engine_of(planned.point.engine).predict_memory_bytes(planned.point) or 0.0 for planned in known]
+    job_count = 1 if jobs_of(pipeline).is_small(SMALL_CPU_S) else sum(job_counts(pipeline).values())
     summary = {
         "study": pipeline.name, "points": len(points), "rows": len(pipeline.plan.rows), "new": len(new),
         "cached": len(points) - len(others), "unchecked": unchecked,
-        "machines": len(pipeline.plan.machines), "jobs": sum(job_counts(pipeline).values()),
+        "machines": len(pipeline.plan.machines), "jobs": job_count,
         "batches": len(pipeline.batches),
         "analyses": len(pipeline.plan.study.analyses), "schedules": len(pipeline.plan.study.schedules),
         "runs": len(pipeline.plan.runs),
         "runs_cpu_s": round(sum(chunk.cpu_s for chunk in pipeline.run_chunks.values()), 1),
         "stages_cpu_s": {rule: round(seconds, 1) for rule, seconds in stages_s.items()},
-        "cpu_s": round(sum(cpu_s for cpu_s, *_ in forecasts), 3),
+        "cpu_s": round(sum(cpu_s.values()), 3),
         "second_stage": len(second),
-        "second_stage_cpu_s": round(
-            sum(factors.get(planned.point.engine.kind, 0.0) * _cost(planned) for planned in second), 3
-        ),
-        "cores": max((processes for *_, processes in forecasts), default=1),
+        "second_stage_cpu_s": round(sum(cpu_s.get(planned.point_id, 0.0) for planned in second), 3),
+        "cores": max((planned.point.engine.processes for planned in known), default=1),
         "longest_s": round(max(elapsed_s, default=0.0), 3),
         "over_time": sum(seconds > limits.time_s for seconds in elapsed_s),
-        "over_memory": sum(size_bytes > limits.memory_bytes for _, size_bytes, _ in forecasts),
+        "over_memory": sum(size_bytes > limits.memory_bytes for size_bytes in memory_bytes),
         "unknown": dict(unknown),
         "missing_engines": missing_engines(planned.point.engine for planned in points.values()),
         "buffer_limits": _buffer_limits(points.values()),
@@ -99,24 +97,6 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
             for row in pipeline.plan.rows
         ]
     return summary
-
-
-def _learned_factors(points: Mapping[str, PlannedPoint], store: Store) -> dict[str, float]:
-    """Return the measured over the predicted time of each engine: 1 where the prediction was fitted.
-
-    The finished points of the study yield that of an engine of an extension, which is unknown without any.
-    """
-    engines = {planned.point.engine.kind: engine_of(planned.point.engine) for planned in points.values()}
-    used_s: dict[str, float] = defaultdict(float)
-    predicted_s: dict[str, float] = defaultdict(float)
-    for key, planned in points.items():
-        name = planned.point.engine.kind
-        record = None if engines[name].forecasts else store.record(key)
-        if record is not None and record["status"] == DONE:
-            used_s[name] += record["cpu_s"] + record["overhead_cpu_s"]
-            predicted_s[name] += _cost(planned)
-    fitted = {name: 1.0 for name, engine in engines.items() if engine.forecasts}
-    return fitted | {name: seconds / predicted_s[name] for name, seconds in used_s.items()}
 
 
 def _buffer_limits(planned: Iterable[PlannedPoint]) -> dict[str, int]:
@@ -193,18 +173,6 @@ def _estimates(planned: Iterable[PlannedPoint]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _cost(point: PlannedPoint) -> float:
-    cpu_s = engine_of(point.point.engine).predict_cpu_s(point.point)
-    if not isfinite(cpu_s):
-        problem = f"{point.point_id}: its predicted time is {cpu_s}"
-        raise FabricstudyError(f"{problem}; fix the closed forms of the extension of its kinds", "extension")
-    return cpu_s
-
-
-def _memory_bytes(planned: PlannedPoint) -> float:
-    return engine_of(planned.point.engine).predict_memory_bytes(planned.point) or 0.0
-
-
 def show(summary: dict[str, Any]) -> None:
     print(f"study     {summary['study']}")
     rows = summary.get("list", [])
@@ -233,8 +201,7 @@ def show(summary: dict[str, Any]) -> None:
     listed = ", ".join(f"{rule} {duration(seconds)}" for rule, seconds in others.items())
     print(f"stages    predicted {cpu_time(sum(others.values()))} beside the simulations, if all run: {listed}")
     overhead_s = summary["jobs"] * JOB_CPU_S
-    small = "; for a study this small, run --here saves it" if summary["cpu_s"] < BATCH_CPU_S else ""
-    print(f"overhead  about {cpu_time(overhead_s)} of Snakemake for {summary['jobs']} jobs, if all run{small}")
+    print(f"overhead  about {cpu_time(overhead_s)} of Snakemake for {count_noun(summary['jobs'], 'job')}, if all run")
     if summary["cores"] > 1:
         minutes = f"{summary['longest_s'] / 60:.1f} minutes"
         print(f"cores     up to {summary['cores']} for a point, if --cores allows; the longest then takes {minutes}")

@@ -5,8 +5,8 @@ import webbrowser
 from pathlib import Path
 
 from fabricstudy.study.file import load_study
-from fabricstudy.workflow.here import TABLES_AND_REPORT, run_here
 from fabricstudy.workflow.pipeline import find_study
+from fabricstudy.workflow.small import make_tables_and_report
 from fabricstudy.workflow.snakefile import REPORTS
 
 
@@ -16,9 +16,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> dict[str, str]:
-    """Make the tables and the report of a study that has run, unless they are up to date, and print the path."""
+    """Make the tables and the report of a study that has run, and print the path."""
     name = load_study(find_study(args.study)).study
-    run_here(args.study, TABLES_AND_REPORT)
+    make_tables_and_report(args.study)
     page: Path = REPORTS / name / "index.html"
     if args.open:
         webbrowser.open(page.resolve().as_uri())

@@ -4,7 +4,6 @@ import argparse
 import os
 import sys
 import time
-from difflib import get_close_matches
 
 from fabricstudy.core.bundled_files import SNAKEFILE
 from fabricstudy.core.errors import FabricstudyError
@@ -19,14 +18,10 @@ _WORDS_OF_SNAKEMAKE = {
     "-v", "--verbose", "--logger", "-n", "--dry-run", "--dryrun", "-p", "--printshellcmds", "-q", "--quiet",
 }  # fmt: skip
 """Flags with which Snakemake's own words are shown."""
-_HERE = "--here"
-_LIKENESS = 0.75
-"""Of a misspelling, for which Snakemake would print its whole help; its own options are less alike."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", help="name of a bundled study, or path to a study file; several with commas")
-    parser.add_argument(_HERE, action="store_true", help="in this process, without Snakemake: faster for small studies")
     words = "passed on to Snakemake, such as --cores 4 (default: all cores)"
     parser.add_argument("flags", nargs=argparse.REMAINDER, metavar="...", help=words)
 
@@ -36,14 +31,8 @@ def run(args: argparse.Namespace) -> None:
     for folder in (RESULTS, REPORTS):
         if folder.exists() and not folder.is_dir():
             raise FabricstudyError(f"{folder}: not a folder; rename it, or work in another folder", "file-unreadable")
-    if args.here or _HERE in args.flags:
-        if set(args.flags) - {_HERE}:
-            raise FabricstudyError(f"{_HERE}: takes no flags of Snakemake; leave them out, or leave it out", "usage")
-        from fabricstudy.workflow.here import run_here
-
-        return run_here(args.study)
-    for flag in get_close_matches(_HERE, args.flags, 1, _LIKENESS):
-        raise FabricstudyError(f"{flag}: no such option; did you mean '{_HERE}'?", "usage")
+    if "--here" in args.flags:
+        raise FabricstudyError("--here: a small study is one job of Snakemake without it; leave it out", "usage")
     # Snakemake would report a mistake as one of the workflow.
     studies = [load_study(find_study(name.strip())).study for name in args.study.split(",")]
     flags = list(args.flags)

@@ -120,7 +120,7 @@ class ConfigError(FabricstudyError, ValueError):
         return self.changed(keys=(*keys, *self.keys), others=others, file=self.file or file)
 
     @staticmethod
-    def of_extension(error: Exception | SystemExit) -> ConfigError:
+    def of_extension(error: BaseException) -> ConfigError:
         """Return an exception of a study's extension as a mistake at its kind; raise any other one."""
         location = extension_location(error)
         if location is None:
@@ -173,11 +173,7 @@ def exit_code_of(work: Callable[[], int | None], program: str = "", as_json: boo
     except OSError as error:
         mistake = _of_the_system(error)
     except (Exception, SystemExit) as error:
-        location = extension_location(error)
-        if location is None:
-            raise
-        problem, line = first_line(error), f"line {location[1]}"
-        mistake = ConfigError(problem, "fix the extension there", (line,), code="extension", file=location[0])
+        mistake = ConfigError.of_extension(error)
     if as_json:
         print(json.dumps({"errors": [error.to_json() for error in mistake.each()]}, indent=1))
     else:

@@ -13,8 +13,8 @@ import importlib
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.abc import MetaPathFinder, SourceLoader
+from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
 from pathlib import Path, PurePosixPath
 from traceback import walk_tb
@@ -22,6 +22,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from fabricstudy.core.bundled_files import CONFIGS, bundled_path
+from fabricstudy.core.input_files import InputFileError, read_bytes
 from fabricstudy.core.kinds import Kind, families
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.source import EXTENSIONS, extension_package, package_sources
@@ -81,49 +82,37 @@ def kinds_of(package: str) -> dict[str, list[type[Kind]]]:
 
 
 def _file(index: int, name: str, folder: Path, anywhere: bool) -> _File:
+    pure, path = PurePosixPath(name), (folder / name).absolute()
     try:
-        return _read(index, name, folder, anywhere)
-    except ConfigError:
-        raise
-    except OSError as error:
-        raise _error(index, name, f"cannot be read ({error.strerror})", "check its name and permissions") from None
+        is_below = path.resolve().is_relative_to(folder.resolve())
     except (ValueError, RuntimeError):  # a name with a null byte, a cycle of links
         raise _error(index, name, "not the name of a file", "name it like mlfm.py") from None
-
-
-def _read(index: int, name: str, folder: Path, anywhere: bool) -> _File:
-    path = (folder / name).absolute()
-    pure = PurePosixPath(name)
-    inside = not pure.is_absolute() and ".." not in pure.parts and path.resolve().is_relative_to(folder.resolve())
-    if not (inside or anywhere):
+    if not anywhere and (pure.is_absolute() or ".." in pure.parts or not is_below):
         problem = "an extension must be in the study's folder or below it, so that an artifact can contain it"
         raise _error(index, name, problem, "move the file next to the study and use a relative path, like mlfm.py")
     if pure.suffix != ".py" or not (pure.stem.isidentifier() and pure.stem.isascii()):
         problem = "not the name of a Python module"
         raise _error(index, name, problem, "use letters, digits and '_' in its name, and the suffix .py")
-    if not path.is_file():
-        problem = "this is not a file" if path.exists() else "there is no such file"
-        raise _error(index, name, problem, f"check the name, which is relative to {folder.resolve()}")
-    if path.stat().st_size > MAX_EXTENSION_BYTES:
-        raise _error(index, name, "the file is too large", f"use at most {MAX_EXTENSION_BYTES:,} bytes")
-    return _File(index, name, path, path.read_bytes())
+    try:
+        return _File(index, name, path, read_bytes(path, MAX_EXTENSION_BYTES))
+    except InputFileError as mistake:
+        raise _error(index, name, mistake.problem, f"{mistake.remedy}, relative to {folder.resolve()}") from None
 
 
-class _Loader(SourceFileLoader):
+class _Loader(SourceLoader):
     """Imports the content that was read; reads and writes no byte code."""
 
-    def __init__(self, fullname: str, file: _File) -> None:
-        super().__init__(fullname, str(file.path))
-        self._content = file.content
+    def __init__(self, file: _File) -> None:
+        self._file = file
         bundled = CONFIGS / "extensions" / file.path.name
         self.is_bundled = bundled.is_file() and bundled.read_bytes() == file.content
         """Whether it is the bundled extension of its name."""
 
-    def get_data(self, path: str) -> bytes:
-        return self._content
+    def get_filename(self, fullname: str) -> str:
+        return str(self._file.path)
 
-    def path_stats(self, path: str) -> Any:
-        raise OSError  # so that no byte code is used
+    def get_data(self, path: str | bytes) -> bytes:
+        return self._file.content
 
 
 class _Finder(MetaPathFinder):
@@ -135,7 +124,7 @@ class _Finder(MetaPathFinder):
 
     def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> ModuleSpec | None:
         file = self._files.get(fullname)
-        return file and spec_from_file_location(fullname, file.path, loader=_Loader(fullname, file))
+        return file and spec_from_file_location(fullname, file.path, loader=_Loader(file))
 
 
 def _import(package: str, files: Sequence[_File]) -> None:

@@ -103,10 +103,7 @@ def extension_reason(error: BaseException) -> str | None:
     """Return the reason why an extension failed, with file and line; None for any other error."""
     if isinstance(error, FabricstudyError):
         return str(error) if error.code == "extension" else None
-    location = extension_location(error)
-    if location is None:
-        return None
-    return f"{location[0].rpartition('/')[2]}, line {location[1]}: {first_line(error)}; fix the extension there"
+    return None if extension_location(error) is None else str(ConfigError.of_extension(error))
 
 
 def failure_reason(error: BaseException, details: str) -> str:

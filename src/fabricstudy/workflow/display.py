@@ -1,6 +1,6 @@
 """What a running study shows: one line a job, what is running, and the estimated time left.
 
-Used by ``fabricstudy run --here``, and by Snakemake through the logger plugin ``fabricstudy``.
+Used by Snakemake through the logger plugin ``fabricstudy``.
 """
 
 import sys

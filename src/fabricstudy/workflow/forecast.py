@@ -22,9 +22,19 @@ ROW_CPU_S, FIGURE_CPU_S = 2e-3, 0.7
 
 def stage_cpu_s(pipeline: Pipeline) -> dict[str, float]:
     """Return the predicted processor time of all jobs of each rule; rules without jobs are left out."""
-    plan, jobs = pipeline.plan, job_counts(pipeline)
+    work = _work_cpu_s(pipeline)
+    return {rule: START_CPU_S[rule] * n + work.get(rule, 0.0) for rule, n in job_counts(pipeline).items() if n}
+
+
+def work_cpu_s(pipeline: Pipeline) -> float:
+    """Return the predicted processor time of all jobs, without the starts of processes."""
+    return sum(_work_cpu_s(pipeline).values())
+
+
+def _work_cpu_s(pipeline: Pipeline) -> dict[str, float]:
+    plan = pipeline.plan
     machines = plan.machines.values()
-    work = {
+    return {
         "machine": sum(BUILD_CPU_S + CABLE_CPU_S * machine.cables for machine in machines),
         "structure": sum(STRUCTURE_CPU_S + PAIR_CPU_S * machine.routers**2 for machine in machines),
         "workload": sum(workload.cpu_s for workload in pipeline.workloads.values()),
@@ -34,7 +44,6 @@ def stage_cpu_s(pipeline: Pipeline) -> dict[str, float]:
         "table": ROW_CPU_S * len(plan.rows),
         "report": ROW_CPU_S * len(plan.rows) + FIGURE_CPU_S * len(plan.study.report_figures),
     }
-    return {rule: START_CPU_S[rule] * count + work.get(rule, 0.0) for rule, count in jobs.items() if count}
 
 
 def job_counts(pipeline: Pipeline) -> dict[str, int]:
@@ -49,5 +58,6 @@ def job_counts(pipeline: Pipeline) -> dict[str, int]:
 
 def job_cpu_s(pipeline: Pipeline) -> Mapping[str, float]:
     """Return the mean predicted processor time of a job of each rule."""
-    jobs = job_counts(pipeline)
-    return {rule: cpu_s / jobs[rule] for rule, cpu_s in stage_cpu_s(pipeline).items()}
+    jobs, stages = job_counts(pipeline), stage_cpu_s(pipeline)
+    small = {f"small_{pipeline.name}": work_cpu_s(pipeline) + max(START_CPU_S.values())}
+    return {rule: cpu_s / jobs[rule] for rule, cpu_s in stages.items()} | small

@@ -1,9 +1,7 @@
 """The jobs of the workflow as the Snakefile sees them: names, inputs, digests and resources, without the plan."""
 
 import hashlib
-import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -12,7 +10,7 @@ from fabricstudy.core.files import atomic_text
 from fabricstudy.study.file import parse_study_name
 from fabricstudy.study.plan_file import PLAN_FILES, write_plan
 
-from .forecast import job_cpu_s
+from .forecast import job_cpu_s, work_cpu_s
 from .pipeline import Pipeline, find_study, load_pipelines
 
 FILE = "workflow.json"
@@ -90,6 +88,22 @@ class StudyJobs(BaseModel):
     extensions: str
     forecast_s: dict[str, float]
     """Predicted processor time of a job of each rule, on average."""
+    cpu_s: float
+    """Predicted processor time of all jobs, without the starts of processes."""
+
+    def is_small(self, most_cpu_s: float) -> bool:
+        """Return whether one process does all stages: of so many predicted seconds, and on one core."""
+        return self.cpu_s <= most_cpu_s and all(batch.processes == 1 for batch in self.batches.values())
+
+    @property
+    def memory_MB(self) -> int:
+        """Memory to request for all stages in one process."""
+        return max([4000, *(batch.memory_MB(3) for batch in self.batches.values())])
+
+    @property
+    def time_min(self) -> int:
+        """Minutes to request for all stages in one process."""
+        return 60 + sum(batch.time_min for batch in self.batches.values())
 
     @property
     def digest(self) -> str:
@@ -153,6 +167,7 @@ def jobs_of(pipeline: Pipeline) -> StudyJobs:
         allow_failed_points=pipeline.plan.study.allow_failed_points,
         extensions=pipeline.plan.study.extension_package,
         forecast_s=job_cpu_s(pipeline),
+        cpu_s=work_cpu_s(pipeline),
     )
 
 
@@ -189,27 +204,7 @@ def write_jobs(pipeline: Pipeline, jobs: StudyJobs, folder: Path) -> None:
         out.write(jobs.model_dump_json(indent=1))
 
 
-@dataclass(frozen=True)
-class Studies:
-    """The studies of a call of Snakemake: jobs by name of the study, and the pipelines that this call planned."""
-
-    jobs: Mapping[str, StudyJobs]
-    planned: Mapping[str, Pipeline]
-
-    def renew_plans(self, results: Path) -> None:
-        """Rewrite existing plans that are out of date; their dates stay, so that digests decide which jobs run."""
-        for name, pipeline in self.planned.items():
-            # A plan holds defaults of kinds, so any changed digest may concern it.
-            if read_jobs(results / name) in (None, self.jobs[name]):
-                continue
-            files = [results / name / file for file in (*PLAN_FILES, FILE)]
-            dates = [(path.stat().st_atime_ns, path.stat().st_mtime_ns) for path in files]
-            write_jobs(pipeline, self.jobs[name], results / name)
-            for path, ns in zip(files, dates, strict=True):
-                os.utime(path, ns=ns)
-
-
-def load_studies(names: str, batch_cpu_s: float, results: Path | None = None) -> Studies:
+def load_studies(names: str, batch_cpu_s: float, results: Path | None = None) -> dict[str, StudyJobs]:
     """Return the jobs of studies, whose names or paths are separated by commas.
 
     Plans in `results` are read, not made again: each job on a cluster reads the Snakefile, too. Raises ConfigError if a
@@ -220,6 +215,6 @@ def load_studies(names: str, batch_cpu_s: float, results: Path | None = None) ->
         written = {name: read_jobs(results / name) for name in map(parse_study_name, files)}
         valid = {name: jobs for name, jobs in written.items() if jobs is not None}
         if len(valid) == len(written):
-            return Studies(valid, {})
+            return valid
     planned = load_pipelines(names, batch_cpu_s=batch_cpu_s)
-    return Studies({name: jobs_of(pipeline) for name, pipeline in planned.items()}, planned)
+    return {name: jobs_of(pipeline) for name, pipeline in planned.items()}

@@ -14,15 +14,18 @@ from pydantic import BeforeValidator, Field
 
 from fabricstudy.core.columns import DONE, FAILURE, NOT_NEEDED, PARQUET_ONLY, STATUSES, TABLES
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.core.model import ConfigError, Model, at_path
+from fabricstudy.core.model import ConfigError, Model, Number, at_path
 from fabricstudy.core.phrasing import count_noun, join_words
 from fabricstudy.core.store import read_checksummed
 from fabricstudy.machine.definitions import MACHINE_FILES
 from fabricstudy.study.file import validated
-from fabricstudy.study.plan_file import PLAN_FILES, POINTS_FILE
+from fabricstudy.study.plan_file import PLAN_FILES
 
+from .jobs import FILE as JOBS_FILE
 from .jobs import SimulateJob, StudyJobs, WorkloadJob
 from .pipeline import BATCH_CPU_S, Seconds
+
+SMALL_CPU_S = 15.0
 
 WILDCARDS = {
     "study": "[a-z0-9][a-z0-9-]*",
@@ -59,6 +62,9 @@ class Settings(Model):
     batch_cpu_s: Seconds = Field(
         BATCH_CPU_S, description="predicted processor seconds of a batch: 60 suits a workstation, 600 a cluster"
     )
+    small_cpu_s: Annotated[Number, Field(ge=0)] = Field(
+        SMALL_CPU_S, description="predicted processor seconds of a study whose stages one job does; 0 for a job each"
+    )
     container: str | None = Field(None, description="image in which simulations run, with --sdm apptainer")
     envmodules: Annotated[
         tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
@@ -94,8 +100,8 @@ _JOBS = {"structure": "machines", "workload": "workloads", "simulate": "batches"
 class Inputs:
     """Files of the studies of a call, for rules (by wildcards) and for targets (by the name of a study)."""
 
-    def __init__(self, studies: Mapping[str, StudyJobs], plan_by_rule: bool = False) -> None:
-        self._studies, self._plan_by_rule = studies, plan_by_rule
+    def __init__(self, studies: Mapping[str, StudyJobs]) -> None:
+        self._studies = studies
 
     def study(self, wildcards: Any) -> Any:
         """Return the study file for rules whose digest covers what they need of it."""
@@ -106,17 +112,6 @@ class Inputs:
     def study_as_written(self, wildcards: Any) -> str:
         """Return the study file for rules that run again when it changes."""
         return str(self._studies[wildcards.study].file)
-
-    def plan(self, wildcards: Any) -> str:
-        return f"results/{wildcards.study}/{POINTS_FILE}"
-
-    def plan_digest(self, wildcards: Any) -> str:
-        """Return a digest of the plan where its rule has to rewrite it; then all later jobs run, from the caches.
-
-        Elsewhere `Studies.renew_plans` does, and Snakemake compares the digests of later jobs. It compares none below a
-        job that is to run.
-        """
-        return self._studies[wildcards.study].digest if self._plan_by_rule else ""
 
     def machines_of(self, wildcards: Any) -> list[str]:
         return self._definitions(wildcards.study, self._job(wildcards).machines)
@@ -203,6 +198,16 @@ class Inputs:
             for end in ("parquet", "csv")
             if end == "parquet" or name not in PARQUET_ONLY
         ]
+
+    def small(self, study: str) -> list[str]:
+        """Return all outputs of a small study but those of its report."""
+        needed = ["needed.json"] if any(batch.second_stage for batch in self._studies[study].batches.values()) else []
+        further = [
+            *(f"results/{study}/{name}" for name in (JOBS_FILE, *needed)),
+            *self._all(study, "simulate", ".links.parquet"),
+        ]
+        runs = [*self._all(study, "schedule", ".parquet"), *self._all(study, "schedule", ".history.parquet")]
+        return [*(path for path in self.reports(study) if path.startswith("results/")), *further, *runs]
 
     def reports(self, study: str) -> list[str]:
         """Return all outputs of a run."""

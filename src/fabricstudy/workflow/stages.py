@@ -34,6 +34,13 @@ def plan_study(args: argparse.Namespace) -> None:
     write_jobs(pipeline, jobs_of(pipeline), args.out)
 
 
+def make_small_study(args: argparse.Namespace) -> None:
+    """Do all stages of a small study in one process."""
+    from .small import make_study
+
+    make_study(args)
+
+
 def define_machines(args: argparse.Namespace) -> None:
     """Build some machines and write their definitions."""
     from fabricstudy.machine.base import built
@@ -178,6 +185,7 @@ def _stop_again(dropped: sys.UnraisableHookArgs) -> None:
 
 _STAGES = {
     "plan": (plan_study, ("batch-cpu-s",)),
+    "small": (make_small_study, ("batch-cpu-s",)),
     "machine": (define_machines, ("plan", "ids")),
     "structure": (analyse_machines, ("plan", "machines", "ids", "results")),
     "workload": (place_workloads, ("plan", "machines", "structures", "name")),

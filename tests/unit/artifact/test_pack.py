@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import subprocess
 import tarfile
 from collections.abc import Callable
@@ -141,6 +142,16 @@ def test_effort_is_added_up_from_the_measurements(ran: Ran) -> None:
     assert found.execution_minutes(1000) == found.longest_s / 60
 
 
+def test_effort_of_a_small_study_is_that_of_its_job(ran: Ran) -> None:
+    folder = ran.base / "benchmarks/made-up"
+    shutil.rmtree(folder)
+    folder.mkdir()
+    (folder / "small.jsonl").write_text(json.dumps({"s": 500, "max_rss": 250}) + "\n")
+    found = effort(ran.finished())
+    assert (found.execution_s, found.analysis_s) == (8 * 60 + JOB_START_S, 20 + JOB_START_S)
+    assert found.memory_bytes == 250e6
+
+
 def test_the_appendix_holds_what_the_structure_asks_for(unpacked: Path) -> None:
     text = (unpacked / "APPENDIX.md").read_text()
     for heading in (
@@ -205,5 +216,6 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 def test_an_artifact_that_was_changed_is_not_compared(ran: Ran, unpacked: Path, change: str) -> None:
     assert compare(unpacked, ran.base).agrees
     CHANGES[change](unpacked)
-    with pytest.raises(ArtifactError):
-        compare(unpacked, ran.base)
+    for named in (unpacked, unpacked / "results/made-up"):
+        with pytest.raises(ArtifactError):
+            compare(named, ran.base)

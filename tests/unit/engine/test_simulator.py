@@ -26,7 +26,7 @@ from fabricstudy.engine.definitions import built
 from fabricstudy.engine.failures import Unsupported
 from fabricstudy.engine.registry import engine_of
 from fabricstudy.engine.single_point import simulate_in_folder
-from fabricstudy.engine.validity import is_valid
+from fabricstudy.engine.validity import is_valid, is_valid_with_same_input
 from fabricstudy.routing.base import Routing
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import plan
@@ -92,9 +92,10 @@ def test_the_toy_is_an_engine(tmp_path: Path) -> None:
     # The record is valid, and a change of engine or program makes it invalid.
     (planned,) = plan(load_study(path)).points.values()
     store = point_store(tmp_path)
-    assert is_valid(store.record(planned.point_id), planned.point)
+    stored = store.record(planned.point_id)
+    assert is_valid(stored, planned.point)
     (tmp_path / "linksim.py").write_text(BLOCKS["linksim.py"] + "\n# changed\n")
-    assert not is_valid(store.record(planned.point_id), planned.point)
+    assert not is_valid(stored, planned.point) and not is_valid_with_same_input(stored, planned.point)
     changed = write(tmp_path, ("self.slowness", "self.slowness / 1.0"))
     (other,) = plan(load_study(changed)).points.values()
     assert other.point_id != planned.point_id

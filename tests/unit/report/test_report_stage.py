@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,11 +9,12 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.mutations.rules import jobs_of
 from tests.schedules import SCHEDULE
 from tests.unit.table.test_link_loads import STUDY
 
-from fabricstudy.workflow.jobs import load_studies, write_jobs
+from fabricstudy.workflow.jobs import jobs_of, write_jobs
+from fabricstudy.workflow.pipeline import load_pipelines
+from fabricstudy.workflow.small import commands, run_stage
 
 FIGURES: list[dict[str, Any]] = [
     {"id": "machine", "kind": "machine", "title": "M", "load": "bytes", "columns": "routing"},
@@ -51,17 +51,12 @@ main(sys.argv[1:])
 def test_report_does_the_work_of_no_other_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("drawn.yaml").write_text(yaml.safe_dump(DRAWN))
-    studies = load_studies("drawn.yaml", 60.0)
-    jobs = studies.jobs["drawn"]
-    write_jobs(studies.planned["drawn"], jobs, Path("results/drawn"))
-    *others, report = jobs_of("drawn", jobs)
-    for job in others:
-        job.do()
-    (table,) = (job for job in others if job.rule == "table")
-    assert "results/drawn/schedule/s-all.parquet" in table.inputs
-    assert set(report.inputs) >= {"results/drawn/schedule/s-all.history.parquet", "results/drawn/workload/all.parquet"}
-    _, _, module, *arguments = shlex.split(report.command.split(" > ")[0])
-    assert module == "fabricstudy.report"
+    pipeline = load_pipelines("drawn.yaml")["drawn"]
+    jobs = jobs_of(pipeline)
+    write_jobs(pipeline, jobs, Path("results/drawn"))
+    *others, (_, arguments) = commands("drawn", jobs, 60.0)
+    for stage, of_stage in others:
+        run_stage(stage, of_stage)
     done = subprocess.run([sys.executable, "-c", ALONE, *arguments], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     pictures = {path.stem for path in Path("reports/drawn/figures").glob("*.svg")}
