@@ -38,7 +38,7 @@ from .explorer import as_choices, explorer
 from .figure_style import NO_FILES, InputFiles
 from .figures import RenderedFigure, draw, draw_small_machine
 from .findings import leading, sentences
-from .repetitions import repetition_sentences, repetition_tables, seeds_picture
+from .repetitions import repetition_sentences, repetition_tables, screening_sentences, seeds_picture
 from .scatter import fronts
 from .text import NO_NUMBER, TextTable, claim_numbers, comparison_count_text, format_number, number
 
@@ -103,6 +103,7 @@ def render(
                 fronts(study.figures, tables, study.analyses),
             ),
             *repetition_sentences(study, tables),
+            *screening_sentences(tables),
             *summaries.spot_check_summary(tables),
             *summaries.buffer_limits(tables),
         ],

@@ -51,6 +51,21 @@ def _outcome(rule: Seeds, rows: pd.DataFrame, orders: pd.DataFrame, experiment: 
     )
 
 
+def screening_sentences(tables: Tables) -> Iterator[str]:
+    """Yield a sentence for each screened experiment: what was simulated, and how probably the fastest was missed."""
+    for name, rows in tables.screening.groupby("experiment", sort=False):
+        dropped = rows[rows["outcome"] == "not simulated"]
+        ratios = rows["ratio"].dropna()
+        low, middle, high = (number(value, 3) for value in (ratios.min(), ratios.median(), ratios.max()))
+        missed = min(1.0, dropped["miss_probability"].sum())
+        yield (
+            f"Screening of {name}: {len(rows) - len(dropped)} of {count_noun(len(rows), 'combination')} were "
+            f"simulated, chosen by their runtimes on {rows['engine'].iloc[0]}. Simulated runtimes are {middle} "
+            f"({low} to {high}) times those. The probability that a faster one was not simulated is "
+            f"{100 * missed:.2g} % at most."
+        )
+
+
 def repetition_tables(tables: Tables) -> tuple[TextTable, TextTable]:
     """Return the combinations with their intervals, and the pairs of values with the ratio of their runtimes."""
     of_both = []

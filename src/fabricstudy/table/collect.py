@@ -114,9 +114,10 @@ def collect(
     unjudged = Tables(**tables, **scheduled, analyses=dict(analyses))
     repetitions, orders = repetition_rows(plan.study, unjudged)
     decided = {"repetitions": repetitions, "orders": orders, "screening": screening_table(whole, unjudged)}
+    made: dict[str, Any] = {name: validated_table(name, frame, axes) for name, frame in decided.items()}
     return replace(
         unjudged,
-        **{name: validated_table(name, frame, axes) for name, frame in decided.items()},
+        **made,
         claims=validated_table("claims", judge(plan.study.claims, unjudged)),
         verdicts=validated_table("verdicts", verdicts(plan.study.claims, unjudged)),
     )

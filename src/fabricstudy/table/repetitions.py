@@ -217,7 +217,7 @@ def needed_points(plan: Plan, tables: Tables) -> set[str]:
     return needed
 
 
-def combination_key(experiment: str, labels: Mapping[str, Any]) -> tuple[str, ...]:
+def combination_key(experiment: str, labels: Mapping[Any, Any]) -> tuple[str, ...]:
     """Return a key of a combination that is the same for labels of the plan and of tables."""
     return experiment, *(f"{name} {label_text(label)}" for name, label in sorted(labels.items()))
 

@@ -38,8 +38,8 @@ class Screened:
 
     @property
     def over_fastest(self) -> Floats:
-        estimates: Floats = self.rows["estimate_ns"].to_numpy(dtype=float)
-        return estimates / estimates.min()
+        estimates = self.rows["estimate_ns"].to_numpy(dtype=float)
+        return np.asarray(estimates / estimates.min())
 
     @property
     def miss_probability(self) -> Floats:
@@ -79,7 +79,7 @@ def _screened(plan: Plan, tables: Tables) -> Iterator[Screened]:
         simulated = points[(points["experiment"] == name) & (points["status"] == DONE) & points["time_ns"].notna()]
         means: dict[tuple[str, ...], float] = {}
         for _, rows in simulated.groupby(axes, sort=False, dropna=False):
-            means[combination_key(name, rows.iloc[0][axes])] = float(np.exp(np.log(rows["time_ns"]).mean()))
+            means[combination_key(name, rows.iloc[0][axes].to_dict())] = float(np.exp(np.log(rows["time_ns"]).mean()))
         keys = [combination_key(name, row) for row in estimates[axes].to_dict("records")]
         own = estimates[[key in labels for key in keys]]
         own_keys = [key for key in keys if key in labels]

@@ -115,7 +115,7 @@ def test_a_precision_repeats_only_what_varies(tmp_path: Path) -> None:
     needed = seeds_of(study, needed_points(study, first_stage(study, noisy)))
     assert needed["absolute", "minimal"] == needed["absolute", "valiant"] == 5
     for routing in ("minimal", "valiant"):
-        points = [planned.point for planned in study.points.values()]
+        points: list[Any] = [planned.point for planned in study.points.values()]
         times = np.array([
             noisy(point) for point in points
             if point.seed <= 5 and (point.machine.arrangement, point.routing.kind) == ("circulant", routing)

@@ -39,7 +39,7 @@ def time_ns(point: Any) -> float:
     """A time that falls with the bandwidth; packets take 1.2 times as long, with an error of 2 %."""
     exact = 1e9 / point.machine.bandwidth.global_Bps
     error = np.random.default_rng([int(exact * 1e6), point.seed]).normal(0, 0.02)
-    return 1e6 * exact * (1.2 * np.exp(error) if point.engine.kind == "packet" else 1)
+    return float(1e6 * exact * (1.2 * np.exp(error) if point.engine.kind == "packet" else 1))
 
 
 def records(study: Plan) -> list[dict[str, Any]]:
