@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from fabricstudy.machine.stage import machine_code
 
 from fabricstudy.cli import main
 from fabricstudy.core import extensions
