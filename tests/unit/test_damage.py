@@ -23,6 +23,7 @@ from fabricstudy.table.files import read_tables
 from fabricstudy.workflow.jobs import jobs_of, write_jobs
 from fabricstudy.workflow.pipeline import load_pipelines
 from fabricstudy.workflow.progress import Progress
+from fabricstudy.workflow.snakefile import count_points
 from fabricstudy.workflow.stages import main as stage
 
 STUDY = """\
@@ -338,6 +339,17 @@ def test_a_damaged_line_of_a_batch_is_a_row(place: Place) -> None:
     facts(status="failed")(place)
     status = Progress(pipeline, place.results).poll()
     assert (status["done"], status["failed"], status["left"]) == (2, 0, 0)
+
+
+def test_a_run_and_its_status_agree_on_a_damaged_record_beside_complete_tables(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place.points[0] / "record.json").write_text("{")
+    pipeline = load_pipelines(place.study)["two"]
+    status = Progress(pipeline, place.results).poll()
+    monkeypatch.chdir(place.folder)
+    (line,) = count_points("two", jobs_of(pipeline), 0.0, set())
+    assert (status["done"], status["left"]) == (2, 0) and "2 of 2 points done" in line
 
 
 def test_points_without_a_record_are_no_rows_of_tables(place: Place) -> None:

@@ -68,7 +68,7 @@ def test_each_stage_is_a_target(after_run: Workplace, target: str) -> None:
 def test_a_foreign_rule_reads_a_table_and_another_takes_the_place_of_ours(after_run: Workplace) -> None:
     folder = after_run.folder
     (folder / "Snakefile").write_text(FOREIGN)
-    (folder / "settings.json").write_text(json.dumps({"study": "tiny.yaml"}))
+    (folder / "settings.json").write_text(json.dumps({"study": "tiny.yaml", "small_cpu_s": 0}))
     shutil.rmtree(folder / "reports")
     command = [str(BIN / "snakemake"), "--cores", "1", "slowest.csv", "reports"]
     done = subprocess.run(command, cwd=folder, env=after_run.environment, capture_output=True, text=True)

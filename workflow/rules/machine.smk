@@ -35,7 +35,9 @@ rule structure:
     input:
         study=INPUTS.study,
         plan=PLAN,
-        machines=expand("results/{{study}}/machine/{{chunk}}/{file}", file=MACHINE_FILES),
+        machines=expand(
+            "results/{{study}}/machine/{{chunk}}/{file}", file=MACHINE_FILES
+        ),
     output:
         "results/{study}/structure/{chunk}.jsonl",
     log:

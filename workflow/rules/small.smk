@@ -35,9 +35,9 @@ for NAME, JOBS in STUDIES.items():
         params:
             digest=JOBS.digest,
             batch_cpu_s=str(SETTINGS.batch_cpu_s),
-            out=f"results/{NAME}",
+            out=lambda wildcards, output: str(Path(output[0]).parent),
         message:
             f"Planning, simulating and drawing {NAME}"
         shell:
             "python -m fabricstudy.workflow.stages small --study {input.study:q} --batch-cpu-s {params.batch_cpu_s}"
-            " --out {params.out} > {log:q} 2>&1"
+            " --out {params.out:q} > {log:q} 2>&1"

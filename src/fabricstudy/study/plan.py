@@ -13,6 +13,7 @@ from fabricstudy.core.model import ConfigError, at_path, check_all
 from fabricstudy.core.source import extension_package
 from fabricstudy.engine.job_traffic import traffic_classes
 from fabricstudy.engine.point import PlannedPoint, digest, ids_of
+from fabricstudy.engine.point_file import SECTIONS
 from fabricstudy.machine.base import Topology, built
 from fabricstudy.schedule.run import PlannedRun
 
@@ -22,7 +23,7 @@ from .figures import EcdfFigure, JobsFigure, Label, MachineFigure, fulfils
 from .model import DEFAULT_EXPERIMENT, Study
 from .schedules import RunPlanner, RunRow, Schedule, axes_of_schedules
 from .screening import sampled, screening_rows
-from .sections import SECTIONS, Section, SectionCache, Sections
+from .sections import Section, SectionCache, Sections
 from .spot_check import plan_spot_check
 from .sweep import Experiment, PointRow
 

@@ -16,22 +16,27 @@ import pyarrow as pa
 from fabricstudy.core.columns import BASELINE_EXPERIMENT
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.kinds import extension_scope
-from fabricstudy.core.model import Model
 from fabricstudy.core.parquet import read_parquet, write_parquet
-from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
-from fabricstudy.engine.point import PlannedPoint, Point
+from fabricstudy.engine.point import PlannedPoint
+from fabricstudy.engine.point_file import (
+    POINTS_FILE,
+    WORKLOADS_FILE,
+    Part,
+    columns_of_point,
+    part_reader,
+    points_of,
+    read_points_table,
+    setup_of,
+)
 from fabricstudy.schedule.run import PlannedRun, RatioInputs, Run
-from fabricstudy.workload.job import Job
-from fabricstudy.workload.offered import Offered
 
 from .model import Study
 from .plan import Plan
 from .schedules import RunRow, axes_of_schedules
-from .sections import SECTIONS
 from .sweep import PointRow
 
-PLAN_FILES = ("plan.parquet", "plan_workloads.parquet", "plan_schedules.parquet")
-POINTS_FILE, WORKLOADS_FILE, SCHEDULES_FILE = PLAN_FILES
+SCHEDULES_FILE = "plan_schedules.parquet"
+PLAN_FILES = (POINTS_FILE, WORKLOADS_FILE, SCHEDULES_FILE)
 
 
 def write_plan(
@@ -59,24 +64,16 @@ def write_plan(
             "machine_id": plan.points[row.point_id].machine_id, **further[row.point_id],
             **{f"axis.{name}": row.labels[name] for name in plan.axes},
             "job_names": row.job_names, "baseline_ids": row.baseline_ids,
-            **{f"point.{name}": write(getattr(point, name)) for name in SECTIONS},
-            "point.jobs": [write(job) for job in point.jobs],
-            "point.offered": None if point.offered is None else write(point.offered),
+            "keeps_links": row.point_id in plan.link_load_points, "is_drawn": row.point_id in plan.drawn_points,
+            **columns_of_point(point, write),
         })  # fmt: skip
-    write_parquet(pa.Table.from_pylist(rows), folder / POINTS_FILE)
+    setup = setup_of(plan.study.limits, plan.study.extensions)
+    write_parquet(pa.Table.from_pylist(rows), folder / POINTS_FILE, setup)
     write_parquet(pa.table({name: [row[name] for row in workloads] for name in _OF_WORKLOAD}), folder / WORKLOADS_FILE)
     write_parquet(pa.Table.from_pylist(_schedule_rows(plan)), folder / SCHEDULES_FILE)
 
 
 _OF_WORKLOAD = ("workload_id", "point_id", "job", "chunk")
-
-
-def read_workloads(folder: Path, chunk: str) -> dict[str, dict[int, str]]:
-    """Return the workloads of a chunk: by point and by position of the job, its id."""
-    workloads: dict[str, dict[int, str]] = {}
-    for row in read_parquet(folder / WORKLOADS_FILE, [("chunk", "=", chunk)]).to_pylist():
-        workloads.setdefault(row["point_id"], {})[row["job"]] = row["workload_id"]
-    return workloads
 
 
 def _schedule_rows(plan: Plan) -> list[dict[str, Any]]:
@@ -92,25 +89,20 @@ def _schedule_rows(plan: Plan) -> list[dict[str, Any]]:
     return rows
 
 
-def read_plan(study: Study, folder: Path, batch: str | None = None, only: Sequence[str] | None = None) -> Plan:
-    """Read a plan that `write_plan` wrote; with `batch` or `only` just these points.
-
-    Raises FileNotFoundError if there is none.
-    """
-    rows: list[PointRow] = []
-    points: dict[str, PlannedPoint] = {}
-    chosen = [*([("batch", "=", batch)] if batch else []), *([("point_id", "in", only)] if only else [])]
-    context = {**BASE_UNITS_CONTEXT, "files_in": str(study.folder.resolve())}
-    # Each distinct part is checked once: points share most of their parts.
-    part = cache(lambda model, text: model.model_validate(json.loads(text), context=context))
+def read_plan(study: Study, folder: Path) -> Plan:
+    """Read a plan that `write_plan` wrote. Raises FileNotFoundError if there is none."""
+    part = part_reader(study.folder)
+    cells_of_rows = read_points_table(folder / POINTS_FILE).to_pylist()
     with extension_scope(study.extension_package):
-        for cells in read_parquet(folder / POINTS_FILE, chosen).to_pylist():
-            name = cells["point_id"]
-            if name not in points:
-                points[name] = PlannedPoint(name, cells["machine_id"], _point(cells, part))
-            if cells["experiment"] != BASELINE_EXPERIMENT:
-                ids, names = tuple(cells["baseline_ids"]), tuple(cells["job_names"])
-                rows.append(PointRow(cells["experiment"], _labels(cells, study.axes), cells["seed"], name, ids, names))
+        points = dict(points_of(cells_of_rows, part))
+        rows = [
+            PointRow(
+                cells["experiment"], _labels(cells, study.axes), cells["seed"], cells["point_id"],
+                tuple(cells["baseline_ids"]), tuple(cells["job_names"]),
+            )
+            for cells in cells_of_rows
+            if cells["experiment"] != BASELINE_EXPERIMENT
+        ]  # fmt: skip
         run_rows, runs = _runs(study, read_parquet(folder / SCHEDULES_FILE).to_pylist(), part)
     machines = {planned.machine_id: planned.point.machine for planned in points.values()}
     return Plan(study, rows, points, machines, study.axes, run_rows, runs, axes_of_schedules(study.schedules))
@@ -124,18 +116,7 @@ def _labels(cells: Mapping[str, Any], axes: Sequence[str]) -> dict[str, Any]:
         raise FabricstudyError(f"{problem}; start Snakemake again", "study-changed") from None
 
 
-def _point(cells: Mapping[str, Any], part: Callable[[type[Model], str], Any]) -> Point:
-    """Return the point of a row."""
-    sections: dict[str, Any] = {name: part(model, cells[f"point.{name}"]) for name, model in SECTIONS.items()}
-    sections["jobs"] = tuple(part(Job, text) for text in cells["point.jobs"])
-    offered = cells["point.offered"]
-    sections["offered"] = None if offered is None else part(Offered, offered)
-    return Point.model_construct(set(Point.model_fields), **sections, seed=cells["seed"])
-
-
-def _runs(
-    study: Study, rows: Sequence[Mapping[str, Any]], part: Callable[[type[Model], str], Any]
-) -> tuple[list[RunRow], dict[str, PlannedRun]]:
+def _runs(study: Study, rows: Sequence[Mapping[str, Any]], part: Part) -> tuple[list[RunRow], dict[str, PlannedRun]]:
     """Return rows and runs of schedules."""
     axes = axes_of_schedules(study.schedules)
     run_rows = [RunRow(row["schedule"], _labels(row, axes), row["seed"], row["run_id"]) for row in rows]

@@ -11,9 +11,8 @@ from pydantic import ValidationError
 from fabricstudy.core.errors import combine_errors
 from fabricstudy.core.model import ConfigError, Model
 from fabricstudy.engine.point import Point, canonical_json, silent
-from fabricstudy.engine.settings import EngineSettings, Network
-from fabricstudy.machine.base import Topology
-from fabricstudy.routing.base import Routing
+from fabricstudy.engine.point_file import SECTIONS
+from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.workload.job import Job
 from fabricstudy.workload.offered import Offered
@@ -33,11 +32,6 @@ class Section:
 def section_of(model: Model) -> Section:
     return Section(model, canonical_json(model.physics()))
 
-
-SECTIONS: dict[str, type[Model]] = {
-    "machine": Topology, "routing": Routing, "network": Network, "engine": EngineSettings,
-}  # fmt: skip
-"""The parts of every point, besides its jobs or offered traffic."""
 
 _TYPES = SECTIONS | {"job": Job, "offered": Offered}
 

@@ -58,7 +58,7 @@ def _records(shards: list[Path], planned: Plan) -> Iterator[Record]:
             point = planned.points.get(record["point_id"])
             if point is not None and not is_current(record, point.point, of_any_program=True):
                 problem = f"{record['point_id']} was simulated by another version of the code"
-                remedy = "run Snakemake again with --forcerun simulate, which repeats outdated simulations"
+                remedy = "repeat outdated simulations: add --forceall, or --forcerun simulate"
                 raise TableError(f"{path}: {problem}; {remedy}")
             yield record
     lost = [point_id for point_id in planned.points if point_id not in read]

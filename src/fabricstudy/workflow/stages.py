@@ -18,6 +18,9 @@ from fabricstudy.core.files import atomic_text
 from fabricstudy.core.log import enable_logging
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fabricstudy.engine.point_file import PointsOfPlan
     from fabricstudy.study.model import Study
     from fabricstudy.study.plan import Plan
 
@@ -46,7 +49,7 @@ def define_machines(args: argparse.Namespace) -> None:
     from fabricstudy.machine.base import built
     from fabricstudy.machine.definitions import write_machines
 
-    machines = _plan(args).machines
+    machines = _points(args).machines
     chosen = ((name, machines[name]) for name in args.ids)
     write_machines(((name, machine.model_dump(mode="json"), built(machine)) for name, machine in chosen), args.out)
 
@@ -57,22 +60,22 @@ def analyse_machines(args: argparse.Namespace) -> None:
     from fabricstudy.machine.definitions import read_machine
     from fabricstudy.structure.stage import structure_record
 
-    plan = _plan(args)
+    machines = _points(args).machines
     with atomic_text(args.out) as out:
         for machine_id in args.ids:
             machine = read_machine(tuple(args.machines), machine_id)
-            record = structure_record(machine_id, plan.machines[machine_id], machine, args.results)
+            record = structure_record(machine_id, machines[machine_id], machine, args.results)
             out.write(checksummed_line(record) + "\n")
 
 
 def place_workloads(args: argparse.Namespace) -> None:
     """Allocate nodes to jobs and map their ranks, and count what they send."""
     from fabricstudy.engine.definitions import machine_and_cut
-    from fabricstudy.study.plan_file import read_workloads
+    from fabricstudy.engine.point_file import WORKLOADS_FILE, read_workloads
     from fabricstudy.workload.definitions import workload_rows, write_workloads
 
-    wanted = read_workloads(args.plan, args.name)
-    points = _plan(args, only=list(wanted)).points
+    wanted = read_workloads(args.plan / WORKLOADS_FILE, args.name)
+    points = _points(args, only=list(wanted)).points
     rows = [
         row
         for point_id, jobs in wanted.items()
@@ -107,11 +110,11 @@ def simulate_batch(args: argparse.Namespace) -> None:
     from fabricstudy.engine.batch import Batch, run_batch
     from fabricstudy.engine.definitions import Definitions
 
-    plan = _plan(args, batch=args.name)
+    plan = _points(args, batch=args.name)
     points = tuple(plan.points.values())
     if not points:
         raise _changed(args)
-    batch = Batch(args.name, points[0].point.engine.kind, points, 0.0, plan.study.limits)
+    batch = Batch(args.name, points[0].point.engine.kind, points, 0.0, plan.limits)
     definitions = Definitions(args.machines, args.structures, args.workloads)
     run_batch(
         batch,
@@ -159,10 +162,16 @@ def _study(args: argparse.Namespace) -> Study:
     return load_study(args.study)
 
 
-def _plan(args: argparse.Namespace, batch: str | None = None, only: list[str] | None = None) -> Plan:
+def _plan(args: argparse.Namespace) -> Plan:
     from fabricstudy.study.plan_file import read_plan
 
-    return read_plan(_study(args), args.plan, batch, only)
+    return read_plan(_study(args), args.plan)
+
+
+def _points(args: argparse.Namespace, batch: str = "", only: Sequence[str] = ()) -> PointsOfPlan:
+    from fabricstudy.engine.point_file import POINTS_FILE, read_points
+
+    return read_points(args.plan / POINTS_FILE, args.study.parent, batch, only)
 
 
 def _end_when_asked() -> None:
