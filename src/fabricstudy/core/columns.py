@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 DONE = "done"
-STATUSES = (DONE, "failed", "timeout", "out-of-memory", "unsupported", "skipped", "missing", "damaged", "not needed")
+STATUSES = (DONE, "failed", "timeout", "out-of-memory", "unsupported", "skipped", "missing", "damaged", "not-needed")
 """Outcomes of a point: ``skipped`` without its engine, ``missing`` without a record, ``damaged`` with a broken one,
-``not needed`` if a result is precise or decided without its seed."""
+``not-needed`` if a result is precise or decided without its seed."""
 
-NOT_NEEDED = "not needed"
+NOT_NEEDED = "not-needed"
 
 FAILURES = ("failed", "timeout", "out-of-memory", "unsupported")
 """Statuses of points that ended but are not done."""
