@@ -11,7 +11,8 @@ from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.parquet import read_parquet
 from fabricstudy.core.phrasing import count_noun
 from fabricstudy.core.store import POINTS, STORES, STRUCTURES, Store, point_store
-from fabricstudy.study.plan_file import PLAN_FILES, POINTS_FILE
+from fabricstudy.engine.point_file import POINTS_FILE
+from fabricstudy.study.plan_file import PLAN_FILES
 from fabricstudy.workflow.jobs import FILE, digest_of_ids, read_jobs
 
 from .common import add_results, results_folder
