@@ -28,7 +28,7 @@ from fabricstudy.core.columns import PARQUET_ONLY, TABLES
 from fabricstudy.core.bundled_files import import_from_clone, set_environment
 from fabricstudy.machine.definitions import MACHINE_FILES
 from fabricstudy.study.plan_file import PLAN_FILES
-from fabricstudy.workflow.jobs import FILE as JOBS_FILE, load_studies
+from fabricstudy.workflow.jobs import FILE as JOBS_FILE, load_studies, renew_plans
 from fabricstudy.workflow.snakefile import (
     WILDCARDS,
     Inputs,
@@ -67,7 +67,12 @@ SMALL = not (SETTINGS.container or SETTINGS.envmodules) and all(
     jobs.is_small(SETTINGS.small_cpu_s) for jobs in STUDIES.values()
 )
 INPUTS = Inputs(STUDIES)
-PLAN = [ancient(f"results/{{study}}/{file}") for file in PLAN_FILES]
+
+# Snakemake compares no digests below a job that is to run, not even of jobs that take its output as ancient. A plan that
+# has changed is therefore rewritten when a run starts, and keeps its date: the digests of the other rules decide which jobs
+# run. In a module, where Snakemake ignores `onstart`, the rule `plan` runs, and all others after it, from the caches.
+PLAN_BY_RULE = not workflow.modifier.is_main_snakefile()
+PLAN = [f"results/{{study}}/{file}" for file in PLAN_FILES]
 
 
 wildcard_constraints:
@@ -80,6 +85,8 @@ onstart:
         LOCKS = lock_studies(STUDIES)
     except FabricstudyError as error:
         raise WorkflowError(str(error)) from None
+    if not SMALL:
+        renew_plans(STUDIES, SETTINGS.batch_cpu_s, Path("results"))
     drop_default_rate(workflow.scheduler)
 
 

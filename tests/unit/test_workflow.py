@@ -24,7 +24,7 @@ from fabricstudy.cli import main
 from fabricstudy.core.errors import ConfigError, FabricstudyError
 from fabricstudy.core.store import checksummed_line
 from fabricstudy.engine.registry import engines
-from fabricstudy.workflow.jobs import StudyJobs, load_studies, write_jobs
+from fabricstudy.workflow.jobs import StudyJobs, load_studies, renew_plans, write_jobs
 from fabricstudy.workflow.pipeline import load_pipelines
 from fabricstudy.workflow.snakefile import (
     WILDCARDS,
@@ -123,6 +123,23 @@ def test_a_job_of_a_cluster_takes_its_jobs_from_the_plan_and_does_not_plan(study
     Path("small.yaml").write_text(STUDY.replace("2: 2 GB/s", "3: 3 GB/s"))
     assert load_studies("small.yaml", 60.0, results) == study
     assert load_studies("small.yaml", 60.0) != study
+
+
+def test_a_plan_is_rewritten_where_it_is_that_of_another_state_and_keeps_its_date(study: dict[str, StudyJobs]) -> None:
+    results, plan = Path("results"), Path("results/small/plan.parquet")
+    (pipeline,) = load_pipelines("small.yaml").values()
+    write_jobs(pipeline, study["small"], results / "small")
+    written, date = plan.read_bytes(), plan.stat().st_mtime_ns
+    renew_plans(study, 60.0, results)
+    assert plan.read_bytes() == written
+    Path("small.yaml").write_text(STUDY.replace("2: 2 GB/s", "3: 3 GB/s"))
+    changed = load_studies("small.yaml", 60.0)
+    renew_plans(changed, 60.0, results)
+    assert plan.read_bytes() != written and plan.stat().st_mtime_ns == date
+    # Where there is none its rule makes it.
+    (results / "small/workflow.json").unlink()
+    renew_plans(changed, 60.0, results)
+    assert not (results / "small/workflow.json").exists()
 
 
 def test_only_reports_that_are_there_are_told(study: dict[str, StudyJobs]) -> None:

@@ -3,7 +3,6 @@
 #      plan_workloads.parquet and plan_schedules.parquet, a row a workload and a run; workflow.json, the jobs.
 
 
-# The other rules take its files as ancient: their digests decide which jobs run again after a change of the study.
 rule plan:
     """Expand a study into the table of its points."""
     input:
@@ -19,7 +18,7 @@ rule plan:
     resources:
         batch_cpu_s=str(SETTINGS.batch_cpu_s),
     params:
-        digest=lambda wildcards: STUDIES[wildcards.study].digest,
+        digest=lambda wildcards: STUDIES[wildcards.study].digest if PLAN_BY_RULE else "",
     message:
         "Planning {wildcards.study}"
     shell:

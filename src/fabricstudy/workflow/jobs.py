@@ -1,7 +1,8 @@
 """The jobs of the workflow as the Snakefile sees them: names, inputs, digests and resources, without the plan."""
 
 import hashlib
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -202,6 +203,18 @@ def write_jobs(pipeline: Pipeline, jobs: StudyJobs, folder: Path) -> None:
     write_plan(pipeline.plan, folder, pipeline.columns_of, workloads)
     with atomic_text(folder / FILE) as out:
         out.write(jobs.model_dump_json(indent=1))
+
+
+def renew_plans(studies: Mapping[str, StudyJobs], batch_cpu_s: float, results: Path) -> None:
+    """Rewrite existing plans that are out of date; their dates stay, so that digests decide which jobs run."""
+    for name, jobs in studies.items():
+        if read_jobs(results / name) in (None, jobs):
+            continue
+        files = [results / name / file for file in (*PLAN_FILES, FILE)]
+        dates = [(path.stat().st_atime_ns, path.stat().st_mtime_ns) for path in files]
+        write_jobs(load_pipelines(str(jobs.file), batch_cpu_s=batch_cpu_s)[name], jobs, results / name)
+        for path, ns in zip(files, dates, strict=True):
+            os.utime(path, ns=ns)
 
 
 def load_studies(names: str, batch_cpu_s: float, results: Path | None = None) -> dict[str, StudyJobs]:
