@@ -22,6 +22,8 @@ from fabricstudy.structure.load import link_loads, link_support
 
 from ..machines import DRAGONFLY, place_jobs, point_on
 
+EXTENSIONS = ["furthest_pairing"]
+
 OWN = '''
 """Built-in routings, written again."""
 
@@ -31,8 +33,6 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import MemorylessRoutes, NextHops, ObliviousMemorylessRoutes, Routes, Routing
 from fabricstudy.routing.listed import PathRoutes
 from fabricstudy.routing.minimal import MinimalRoutes
-
-EXTENSIONS = ["furthest_pairing"]
 
 
 class AgainRoutes(ObliviousMemorylessRoutes):

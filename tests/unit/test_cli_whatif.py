@@ -93,7 +93,7 @@ def test_a_number_of_cables_is_the_draw_of_a_study(capsys: pytest.CaptureFixture
         (["--fail", "2 %", "--fail", "0,1"], "conflicting-keys"),
         (["--fail", "5 %", "--of", "optical"], "unknown-value"),
         (["--fail", "100 %"], "invalid-machine"),
-        (["--fail", "5 %", "--out", "picture.gif"], "invalid-value"),
+        (["--fail", "5 %", "--out", "picture.gif"], "unsupported-format"),
     ],
 )
 def test_wrong_faults_are_refused(capsys: pytest.CaptureFixture[str], arguments: list[str], code: str) -> None:

@@ -37,7 +37,7 @@ def test_two_equal_runs_agree(ran: Ran, again: Ran) -> None:
     assert found.agrees
     assert {name: table.rows for name, table in found.tables.items()} == {
         "points": 8, "jobs": 8, "marks": 0, "operations": 0, "messages": 0,
-        "latency": 0, "links": 0, "interference": 0, "machines": 2,
+        "latency": 0, "links": 0, "interference": 0, "machines": 2, "repetitions": 0, "orders": 0, "screening": 0,
         "agreement": 0, "predictors": 0, "claims": 1, "verdicts": 0, "link_loads": 0, "schedules": 0, "size_classes": 0,
         "partition_lists": 0, "scheduled_jobs": 0,
     }  # fmt: skip

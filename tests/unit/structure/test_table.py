@@ -199,16 +199,14 @@ def test_a_port_that_leads_nowhere(tmp_path: Path) -> None:
     ("t.lft", "Unicast lids [0x0-0x1] of nothing\n", "line 1"),
     ("t.lft", "0x0001 002\n", "line 1"),
     ("t.lft", TABLES.replace("0x000b 001\n", "0x000b\n"), "line 10"),
-    ("t.lft", "nothing\n", ""),
-    ("t.table", "", ""),
+    ("t.lft", "nothing\n", "line 1"),
+    ("t.table", "", "line 1"),
 ])  # fmt: skip
 def test_what_is_no_table_is_refused(tmp_path: Path, name: str, text: str, where: str) -> None:
     with pytest.raises(ValidationError) as refusal:
         routing_of(tmp_path, text, name)
     error = refusal.value.errors()[0]["ctx"]["error"]
-    assert error.code == "invalid-data-file" and error.problem.startswith(
-        f"{name}, {where}: " if where else f"{name}: "
-    )
+    assert error.code == "invalid-data-file" and error.problem.startswith(f"{name}, {where}: ")
 
 
 def test_the_point_holds_the_content_and_a_change_is_refused(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def test_mistakes_are_told(more: dict[str, Any], path: str, code: str | None) ->
 
 def test_the_command_writes_a_study_that_can_be_planned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "next.yaml"
-    line = f"candidates --nodes 60 --radix 12 --taper 4 --families xgft hyperx --write {file} --json"
+    line = f"machine candidates --nodes 60 --radix 12 --taper 4 --families xgft hyperx --write {file} --json"
     assert main(line.split()) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["front"] and all(row["taper_upper"] <= 4 for row in told["front"])
@@ -212,8 +212,23 @@ def test_the_command_compares_with_a_machine_and_kinds_of_ones_own(
         '    def configurations(cls, wanted):\n        yield {"down": [10, 6], "up": [2]}\n'
     )
     file = tmp_path / "next.yaml"
-    line = f"candidates --nodes 60 --radix 12 --families own --extensions {tmp_path}/own.py --with {tmp_path}/mine.yaml"
-    assert main([*line.split(), "--all", "--prices", "mixnet-2025", "--write", str(file), "--json"]) == 0
+    line = f"machine candidates --nodes 60 --radix 12 --families own --extensions {tmp_path}/own.py"
+    assert (
+        main(
+            [
+                *line.split(),
+                "--with",
+                f"{tmp_path}/mine.yaml",
+                "--all",
+                "--prices",
+                "mixnet-2025",
+                "--write",
+                str(file),
+                "--json",
+            ]
+        )
+        == 0
+    )
     found = json.loads(capsys.readouterr().out)
     assert [row["machine"] for row in found["all"]] == ["own down 10x6, up 2", "mine"]
     assert found["given"][0]["power_per_node_W"] is None
@@ -304,7 +319,7 @@ def test_what_is_not_taken_from_the_study_of_the_jobs_is_told(
     sweep = {"placement": {"of": "jobs.*.allocation", "values": ["cluster", "random"]}}
     base = {"machine": OLD, "routing": "minimal", "engine": "flow", "jobs": [ring]}
     source.write_text(json.dumps({"study": "mix", **base, "sweep": sweep, "seeds": 5}))
-    line = f"candidates --nodes 60 --radix 12 --families xgft --study {source} --write {file}"
+    line = f"machine candidates --nodes 60 --radix 12 --families xgft --study {source} --write {file}"
     assert main(line.split()) == 0
     told = " ".join(capsys.readouterr().out.split())
     comment = " ".join(text[2:] for text in file.read_text().splitlines() if text.startswith("# "))

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
+from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine
 from fabricstudy.schedule.backfill.rules import Easy
@@ -201,8 +201,8 @@ def test_jobs_of_a_point_share_what_a_scheduler_left(
     assert nodes_of(placed(point(job | {"nodes": 12}))[0]) == [*first, *second]
     with pytest.raises(WorkloadError, match=r"job 0: .*more jobs"):
         placed(point(job | {"allocation": {"kind": "fragmented", "trace": {"kind": "lublin", "jobs": 2}}}))
-    with pytest.raises(ValidationError):
-        point(job | {"allocation": {"kind": "fragmented", "trace": {"kind": "swf", "file": "a.swf"}}})
+    with pytest.raises(FabricstudyError):
+        placed(point(job | {"allocation": {"kind": "fragmented", "trace": {"kind": "swf", "file": "a.swf"}}}))
 
 
 @pytest.mark.parametrize(("wanted", "reserved"), [(1, 1), (7, 1), (8, 1), (9, 2), (16, 2), (17, 3), (72, 9)])
