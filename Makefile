@@ -56,10 +56,10 @@ $(PROGRAMS): $(SOURCES)
 
 test: lint  ## set up, then linters, type check and all tests
 	$(call EACH_WORKSPACE,$(TESTED))
-	python -m pytest -n $(CORES) --dist loadfile
+	python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
 
 test-fast: setup  ## only tests that take less than about ten seconds
-	python -m pytest -n $(CORES) --dist loadfile -m "not slow"
+	python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder -m "not slow"
 
 lint: setup  ## ruff, type check, spelling, rustfmt, clippy, snakefmt and snakemake --lint
 	ruff check .

@@ -47,6 +47,20 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     compile_one_at_a_time()
 
 
+_LONGEST = ("slurm", "workflow", "docs", "mutations")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start the folders whose tests mostly wait for other processes first, so that the rest runs beside them."""
+    here = Path(__file__).parent
+
+    def place(item: pytest.Item) -> int:
+        folder = item.path.relative_to(here).parts[0] if item.path.is_relative_to(here) else ""
+        return _LONGEST.index(folder) if folder in _LONGEST else len(_LONGEST)
+
+    items.sort(key=place)
+
+
 @pytest.fixture(autouse=True)
 def extensions_of_test(request: pytest.FixtureRequest) -> Iterator[None]:
     """Import the bundled extensions that a module of tests lists as EXTENSIONS; take away all after each test."""
