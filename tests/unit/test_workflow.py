@@ -24,7 +24,7 @@ from fabricstudy.cli import main
 from fabricstudy.core.errors import ConfigError, FabricstudyError
 from fabricstudy.core.store import checksummed_line
 from fabricstudy.engine.registry import engines
-from fabricstudy.workflow.jobs import StudyJobs, load_studies, renew_plans, write_jobs
+from fabricstudy.workflow.jobs import StudyJobs, load_studies, read_jobs, renew_plans, write_jobs
 from fabricstudy.workflow.pipeline import load_pipelines
 from fabricstudy.workflow.snakefile import (
     WILDCARDS,
@@ -136,7 +136,10 @@ def test_a_plan_is_rewritten_where_it_is_that_of_another_state_and_keeps_its_dat
     changed = load_studies("small.yaml", 60.0)
     renew_plans(changed, 60.0, results)
     assert plan.read_bytes() != written and plan.stat().st_mtime_ns == date
-    # Where there is none its rule makes it.
+    # So is one that this version cannot read; where there is none its rule makes it.
+    (results / "small/workflow.json").write_text("{}")
+    renew_plans(changed, 60.0, results)
+    assert read_jobs(results / "small") == changed["small"] and plan.stat().st_mtime_ns == date
     (results / "small/workflow.json").unlink()
     renew_plans(changed, 60.0, results)
     assert not (results / "small/workflow.json").exists()

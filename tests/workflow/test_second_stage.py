@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
+
+from fabricstudy.workflow.pipeline import load_pipelines
+from fabricstudy.workflow.progress import Progress
 
 from .conftest import TINY, Workplace
 
@@ -19,13 +24,19 @@ def seeds_of(place: Workplace) -> pd.Series[int]:
     return points.groupby(["alpha", "routing"])["seed"].max()
 
 
-def test_only_the_seeds_that_are_needed_are_simulated_once(workplace: Workplace) -> None:
+def test_only_the_seeds_that_are_needed_are_simulated_once(
+    workplace: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     workplace.write_study(adaptive("{from: 3, to: 6, until: 8 %}"))
     workplace.run("--until", "table")
     rows = pd.read_parquet(workplace.folder / "results/tiny/tables/repetitions.parquet")
     assert workplace.started == rows["seeds"].sum() == seeds_of(workplace).sum()
     assert rows["seeds"].min() < rows["seeds"].max()
     assert (rows["half_width"][rows["outcome"] == "precise"] <= 0.08 + 1e-9).all()
+
+    monkeypatch.chdir(workplace.folder)
+    status = Progress(load_pipelines("tiny.yaml")["tiny"], Path("results")).poll()
+    assert (status["done"], status["points"], status["left"]) == (rows["seeds"].sum(), rows["seeds"].sum(), 0)
 
     before, started = seeds_of(workplace), workplace.started
     workplace.write_study(adaptive("{from: 3, to: 6, until: 12 %}"))

@@ -208,9 +208,10 @@ def write_jobs(pipeline: Pipeline, jobs: StudyJobs, folder: Path) -> None:
 def renew_plans(studies: Mapping[str, StudyJobs], batch_cpu_s: float, results: Path) -> None:
     """Rewrite existing plans that are out of date; their dates stay, so that digests decide which jobs run."""
     for name, jobs in studies.items():
-        if read_jobs(results / name) in (None, jobs):
-            continue
         files = [results / name / file for file in (*PLAN_FILES, FILE)]
+        # That of another version may be unreadable.
+        if not all(file.is_file() for file in files) or read_jobs(results / name) == jobs:
+            continue
         dates = [(path.stat().st_atime_ns, path.stat().st_mtime_ns) for path in files]
         write_jobs(load_pipelines(str(jobs.file), batch_cpu_s=batch_cpu_s)[name], jobs, results / name)
         for path, ns in zip(files, dates, strict=True):

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from fabricstudy.core.columns import DONE, FAILURES
+from fabricstudy.core.columns import DONE, FAILURES, NOT_NEEDED
 from fabricstudy.core.input_files import changed_ns
 from fabricstudy.core.store import Record, point_store, read_checksummed
 from fabricstudy.engine.point import PlannedPoint
@@ -53,7 +53,8 @@ class Progress:
         Returns
         -------
         dict
-            Points whose line in the file of a batch is damaged, and so in the tables, are failures.
+            Points whose line in the file of a batch is damaged, and so in the tables, are failures. Those of a second
+            stage that were not needed do not count.
             `runs_done` are the runs of schedules whose job has ended with the current digest. `left` are all points
             that have not ended, `unavailable` those without their engine; the times are those of the others.
             `unchecked` ended under other code: they are simulated again if the simulator's input changed. `left_cpu_s`
@@ -76,7 +77,7 @@ class Progress:
         failures = {status: counts[status] for status in (*FAILURES, "damaged") if counts[status]}
         return {
             "study": self._pipeline.name,
-            "points": len(self._cost_s),
+            "points": len(self._cost_s) - counts[NOT_NEEDED],
             "done": len(done),
             "failed": sum(failures.values()),
             "failures": failures,
@@ -129,7 +130,7 @@ class Progress:
                 for point in batch.points
                 if point.point_id in known and is_current(known[point.point_id], point.point)
             }
-            ended = {key: point for key, point in current.items() if point.status in (DONE, *FAILURES)}
+            ended = {key: point for key, point in current.items() if point.status in (DONE, *FAILURES, NOT_NEEDED)}
             lost = {point.point_id for point in batch.points} - known.keys() if None in records else set()
             self._in_tables[name] = changed, ended, lost
         parts = self._in_tables.values()
