@@ -124,7 +124,7 @@ class Combination:
 
     @property
     def seeds_needed(self) -> int:
-        """Seeds that the wanted precision needs, without a limit but that of the study format."""
+        """Seeds that the wanted precision needs, up to ten times the most that are allowed."""
         return stein_seeds(self.first_ns, float(self.rule.until), 10 * self.rule.most)
 
 
