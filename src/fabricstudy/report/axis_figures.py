@@ -174,7 +174,8 @@ def _lines(axes: Axes, figure: Figure, data: _Data, part: pd.DataFrame) -> None:
     )  # fmt: skip
     for line in axes.lines:
         if line.get_linestyle() != "None":
-            line.set_markersize(2.5 + 1.8 * line.get_linewidth())
+            # Marks of earlier lines are larger, and so visible below equal ones.
+            line.set(markersize=1.5 + 3.2 * line.get_linewidth(), markeredgewidth=0.5)
     if figure.show_bound:
         for (hue, _), bounds in part.sort_values("x").groupby(["hue", "style"], sort=False):
             axes.plot(
