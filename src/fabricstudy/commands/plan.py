@@ -193,8 +193,8 @@ def show(summary: dict[str, Any]) -> None:
     print(f"predicted {cpu_time(summary['cpu_s'])} of the simulators for the new points")
     if summary["second_stage"]:
         least_s = summary["cpu_s"] - summary["second_stage_cpu_s"]
-        points_of_seeds = count_noun(summary["second_stage"], "point")
-        print(f"          at most; at least {cpu_time(least_s)}: results decide on the seeds of {points_of_seeds}")
+        decided = count_noun(summary["second_stage"], "point")
+        print(f"          at most; at least {cpu_time(least_s)}: results decide which of {decided} are simulated")
     for engine, count in summary["unknown"].items():
         print(f"          and that of {count_noun(count, 'point')} on {engine}, not known yet: none is finished")
     others = {rule: seconds for rule, seconds in summary["stages_cpu_s"].items() if rule != "simulate"}

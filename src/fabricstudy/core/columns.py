@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 DONE = "done"
-STATUSES = (DONE, "failed", "timeout", "out-of-memory", "unsupported", "skipped", "missing", "damaged", "not-needed")
-"""Outcomes of a point: ``skipped`` without its engine, ``missing`` without a record, ``damaged`` with a broken one,
-``not-needed`` if a result is precise or decided without its seed."""
-
 NOT_NEEDED = "not-needed"
+STATUSES = (DONE, "failed", "timeout", "out-of-memory", "unsupported", "skipped", "missing", "damaged", NOT_NEEDED)
+"""Outcomes of a point: ``skipped`` without its engine, ``missing`` without a record, ``damaged`` with a broken one,
+``not-needed`` if results are precise or decided without it, or its combination is screened out."""
 
 FAILURES = ("failed", "timeout", "out-of-memory", "unsupported")
 """Statuses of points that ended but are not done."""

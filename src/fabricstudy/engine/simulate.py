@@ -84,8 +84,11 @@ def simulate(
 
 
 def unneeded(planned: PlannedPoint, probe: Probe) -> Record:
-    """Return the record of a point that is not simulated, since its combination has enough seeds."""
-    return _head(planned, probe) | {"status": NOT_NEEDED, "reason": "precise or decided without it, or over budget"}
+    """Return the record of a point that results of other points make unnecessary."""
+    return _head(planned, probe) | {
+        "status": NOT_NEEDED,
+        "reason": "precise or decided without it, over budget, or screened out",
+    }
 
 
 def _stored(planned: PlannedPoint, store: Store) -> tuple[Record | None, str | None]:

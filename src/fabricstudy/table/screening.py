@@ -23,6 +23,7 @@ from fabricstudy.study.screening import Screen, sampled
 from .files import Tables
 from .repetitions import ERROR, combination_key, longest_ns
 from .schemas import axes_of
+from .select import geometric_mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,7 @@ def _screened(plan: Plan, tables: Tables) -> Iterator[Screened]:
         simulated = points[(points["experiment"] == name) & (points["status"] == DONE) & points["time_ns"].notna()]
         means: dict[tuple[str, ...], float] = {}
         for _, rows in simulated.groupby(axes, sort=False, dropna=False):
-            means[combination_key(name, rows.iloc[0][axes].to_dict())] = float(np.exp(np.log(rows["time_ns"]).mean()))
+            means[combination_key(name, rows.iloc[0][axes].to_dict())] = geometric_mean(rows["time_ns"])
         keys = [combination_key(name, row) for row in estimates[axes].to_dict("records")]
         own = estimates[[key in labels for key in keys]]
         own_keys = [key for key in keys if key in labels]

@@ -172,12 +172,13 @@ def _per_point(rows: pd.DataFrame, keys: list[str], selection: Selection, column
         return rows
     keys[:] = [key for key in keys if key != "job"]
     groups: Any = rows.groupby([*keys, "seed", "point_id"], sort=False, dropna=False)[VALUE]
-    reduction = _geometric_mean if selection.reduce_jobs == "geometric-mean" else selection.reduce_jobs
+    reduction = geometric_mean if selection.reduce_jobs == "geometric-mean" else selection.reduce_jobs
     values: pd.DataFrame = groups.agg(reduction).where(groups.count() == groups.size()).reset_index()
     return values
 
 
-def _geometric_mean(values: pd.Series[float]) -> float:
+def geometric_mean(values: pd.Series[float]) -> float:
+    """Return the geometric mean of positive values."""
     return float(np.exp(np.log(values).mean()))
 
 
