@@ -109,7 +109,8 @@ def _marks(figure: ScatterFigure, tables: Tables) -> _Marks:
     parts += figure_style.dropped_note(marks["x"], figure.x_log) + figure_style.dropped_note(marks["y"], figure.y_log)
     parts += ["scales differ between panels"] * (not all(_same(figure, marks)))
     low, high = marks["x"].min(), marks["x"].max()
-    parts += [f"all x within {number(100 * (high / low - 1), 2)} %"] * bool(0 < low < high <= 1.1 * low)
+    if 0 < low < high <= 1.1 * low:
+        parts.append(f"all x within {number(100 * (high / low - 1), 2)} %")
     return _Marks(marks, lost, figure_style.footnote(figure, up, drawn, parts))
 
 
