@@ -8,7 +8,7 @@ import pytest
 
 from fabricstudy.analysis.base import Analysis
 
-EXTENSIONS = ["caps", "design", "express_lines", "isoperimetry"]
+EXTENSIONS = ["caps", "design", "express_lines", "isoperimetry", "packings", "partition_lists"]
 
 EXAMPLES: list[dict[str, Any]] = [
     {"kind": "partitions", "machines": {"J": "juqueen", "cube": {"kind": "hypercube", "dimensions": 3,

@@ -1,9 +1,10 @@
-"""Mapping by Scotch."""
+"""Mapping by Scotch; list `scotch_process.py`, which it runs, in the study, too."""
 
 import io
 import os
 import subprocess
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,12 @@ from fabricstudy.core.arrays import Integers, Ints
 from fabricstudy.machine.distances import adjacency
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hop_distances
-
-from ..messages import WorkloadError
-from . import scotch_process
-from .base import Mapping
-from .tasks import Slots, Tasks
+from fabricstudy.workload.mapping.base import Mapping
+from fabricstudy.workload.mapping.tasks import Slots, Tasks
+from fabricstudy.workload.messages import WorkloadError
 
 SCOTCH_PACKAGE = "scotchpy64"
-SCOTCH_SCRIPT = Path(scotch_process.__file__)
+SCOTCH_SCRIPT = Path(str(import_module(".scotch_process", __package__).__file__))
 SCOTCH_CPU_S_PER_PARTNER = 1.5e-4
 
 
