@@ -124,7 +124,7 @@ def measure(name: str, slots: Slots, tasks: Tasks, kinds: list[object]) -> None:
 
 def main() -> None:
     """Print all figures."""
-    load_extensions([f"extensions/{name}.py" for name in ("namd", "scotch", "scotch_process")], CONFIGS)
+    load_extensions([f"extensions/{name}.py" for name in ("namd", "scotch")], CONFIGS)
     compile_kernels()
     mesh = TorusConfig.model_validate({"shape": [4, 4, 4], "wrap": False, "bandwidth": "1 GB/s"}).build()
     measure(

@@ -14,7 +14,7 @@ from tests.unit.workload.test_task_mapping import MACHINES, TORUS, hops_a_byte, 
 from fabricstudy.workload.mapping.base import Mapping
 from fabricstudy.workload.messages import WorkloadError
 
-EXTENSIONS = ["scotch", "scotch_process"]
+EXTENSIONS = ["scotch"]
 
 needs_scotch = pytest.mark.skipif(find_spec("scotchpy") is None, reason="the optional package scotchpy64 is absent")
 
@@ -54,7 +54,7 @@ def test_scotch_repeats_itself_in_another_process() -> None:
 from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.core.extensions import load_extensions
 from tests.unit.workload.test_task_mapping import TORUS, mapped, random_tasks, slots_on
-load_extensions(["extensions/scotch.py", "extensions/scotch_process.py"], CONFIGS)
+load_extensions(["extensions/scotch.py"], CONFIGS)
 print(mapped("scotch", slots_on(TORUS), random_tasks(64, 1), 7).tolist())
 """
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
