@@ -15,7 +15,7 @@ MODULES: dict[str, dict[str, str]] = {
     | _modules("workload.allocation", "cluster", "explicit", "random", "spread"),
     "analysis": _modules(
         "analysis",
-        "candidates", "contention", "cost", "deadlock", "partitions", "printed", "resilience", "topologies",
+        "candidates", "cost", "deadlock", "partitions", "resilience", "topologies",
     ),
     "backfill": dict.fromkeys(["conservative", "drain", "easy", "none"], "fabricstudy.schedule.backfill.rules"),
     "block sizes": dict.fromkeys(["file", "linear", "power-law", "uniform"], "fabricstudy.workload.block_sizes"),
@@ -66,7 +66,9 @@ BUNDLED_EXTENSIONS: dict[str, dict[str, str]] = {
     ),
     "analysis": {
         kind: kind.replace("-", "_")
-        for kind in ("caps", "design", "express-lines", "isoperimetry", "packings", "partition-lists")
+        for kind in (
+            "caps", "contention", "design", "express-lines", "isoperimetry", "packings", "partition-lists", "printed",
+        )
     },
     "engine": {"htsim": "htsim"},
     "machine": {"twisted-torus": "twisted_torus"},
@@ -75,5 +77,5 @@ BUNDLED_EXTENSIONS: dict[str, dict[str, str]] = {
     | dict.fromkeys(["spread", "sub-all-to-all", "unstructured-mesh"], "low_diameter")
     | {"hop-pairs": "wicon", "states-planes": "openatom", "strassen-bfs": "caps"}
     | {kind: kind.replace("-", "_") for kind in ("b-eff", "domain-all-to-all", "furthest-pairing", "refined-blocks")},
-}
+}  # fmt: skip
 """The file in ``configs/extensions`` of each kind that a study has to list as an extension."""
