@@ -98,10 +98,10 @@ def _paths_ns(
         load_ns = float(np.max(load_bytes / machine.link_capacity_Bps, initial=0.0)) * NS_PER_S
     if routes.single_path or load_ns <= known_ns:
         return load_ns if routes.single_path else known_ns
-    ways = routes.ways(router_flows(machine, routes, source, destination, size_bytes))
-    if ways is None:
+    paths = routes.path_graph(router_flows(machine, routes, source, destination, size_bytes))
+    if paths is None:
         return known_ns
-    return best_split_s(machine.link_capacity_Bps, ways, load_bytes, known_ns / NS_PER_S) * NS_PER_S
+    return best_split_s(machine.link_capacity_Bps, paths, load_bytes, known_ns / NS_PER_S) * NS_PER_S
 
 
 def cuts_ns(

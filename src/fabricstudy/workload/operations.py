@@ -15,6 +15,7 @@ Hoefler, Schneider and Lumsdaine: LogGOPSim. HPDC 2010, doi:10.1145/1851476.1851
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -77,6 +78,21 @@ class Operations:
     def scaled(self, factor: float, eager: bool) -> Operations:
         """Return the operations with all calcs scaled, and with this end of sends."""
         return replace(self, duration_ns=self.duration_ns * factor, eager=eager)
+
+    def extended(
+        self, beside: Ints, kind: Integers, duration_ns: Floats, size_bytes: Ints, partner: Ints,
+        dependent: Ints, needs: Ints, when: Integers,
+    ) -> Operations:  # fmt: skip
+        """Return further operations behind these, each with rank, stream and mark of one `beside` it.
+
+        The other columns are those of the new operations, but the dependencies replace the present ones.
+        """
+        more = {"kind": kind, "duration_ns": duration_ns, "size_bytes": size_bytes, "partner": partner}
+        more |= {name: getattr(self, name)[beside] for name in ("rank", "stream")}
+        if self.mark is not None:
+            more["mark"] = self.mark[beside]
+        columns: dict[str, Any] = {name: np.concatenate([getattr(self, name), added]) for name, added in more.items()}
+        return replace(self, **columns, dependent=dependent, needs=needs, when=when)
 
     def in_order(self, order: Ints) -> Operations:
         """Return the operations in another order, by their present numbers, and their dependencies sorted."""

@@ -1,4 +1,4 @@
-"""Operations with dependencies: matching, circles, GOAL, Parquet, critical path."""
+"""Operations with dependencies: matching, cycles, GOAL, Parquet, critical path."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_goal_is_read_as_it_is_meant() -> None:
 
 @st.composite
 def programs(draw: st.DrawFn) -> Operations:
-    """Random programs without circles: operations are listed in an order in which they can happen."""
+    """Random programs without cycles: operations are listed in an order in which they can happen."""
     ranks = draw(st.integers(2, 4))
     lines: list[list[str]] = [[] for _ in range(ranks)]
     counts = [0] * ranks
