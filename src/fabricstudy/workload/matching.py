@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from fabricstudy.core.arrays import Array, Bools, Floats, Int32s, Integers, Ints
 from fabricstudy.core.input_files import MAX_RANKS, MAX_TRAFFIC_BYTES, InputFileError
 
 from .critical_path import find_cycle
-from .operations import CALC, ENDED, MAX_STREAMS, RECEIVE, SEND, STARTED, Operations
+from .operations import CALC, COLUMNS, ENDED, MAX_STREAMS, RECEIVE, SEND, STARTED, Operations
 
 ANY = -1
 """Source or tag of a receive that takes any."""
@@ -60,15 +61,10 @@ class Listing:
         number = np.empty(len(order), dtype=np.int64)
         number[order] = np.arange(len(order))
         where = self.where
+        columns: dict[str, Any] = {name: getattr(self, name)[order] for name in (*COLUMNS, "peer", "tag")}
         return replace(
             self,
-            rank=self.rank[order],
-            stream=self.stream[order],
-            kind=self.kind[order],
-            duration_ns=self.duration_ns[order],
-            size_bytes=self.size_bytes[order],
-            peer=self.peer[order],
-            tag=self.tag[order],
+            **columns,
             dependent=number[self.dependent],
             needs=number[self.needs],
             mark=None if self.mark is None else self.mark[order],

@@ -29,6 +29,9 @@ ENDED, STARTED = 0, 1
 
 MAX_STREAMS = 2**15
 
+COLUMNS = ("rank", "stream", "kind", "duration_ns", "size_bytes")
+"""Columns that do not refer to other operations."""
+
 
 @dataclass(frozen=True, eq=False)
 class Operations:
@@ -88,9 +91,9 @@ class Operations:
         The other columns are those of the new operations, but the dependencies replace the present ones.
         """
         more = {"kind": kind, "duration_ns": duration_ns, "size_bytes": size_bytes, "partner": partner}
-        more |= {name: getattr(self, name)[beside] for name in ("rank", "stream")}
-        if self.mark is not None:
-            more["mark"] = self.mark[beside]
+        more |= {
+            name: column[beside] for name in ("rank", "stream", "mark") if (column := getattr(self, name)) is not None
+        }
         columns: dict[str, Any] = {name: np.concatenate([getattr(self, name), added]) for name, added in more.items()}
         return replace(self, **columns, dependent=dependent, needs=needs, when=when)
 
@@ -100,13 +103,10 @@ class Operations:
         number[order] = np.arange(len(order))
         dependent, needs = number[self.dependent], number[self.needs]
         by_operation = np.lexsort((needs, dependent))
+        columns: dict[str, Any] = {name: getattr(self, name)[order] for name in COLUMNS}
         return replace(
             self,
-            rank=self.rank[order],
-            stream=self.stream[order],
-            kind=self.kind[order],
-            duration_ns=self.duration_ns[order],
-            size_bytes=self.size_bytes[order],
+            **columns,
             partner=np.where(self.partner < 0, -1, number[self.partner])[order],
             dependent=dependent[by_operation],
             needs=needs[by_operation],
