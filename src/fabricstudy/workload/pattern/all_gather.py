@@ -9,6 +9,7 @@ from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import Size
 
 from ..block_sizes import BlockPattern
+from .base import TrafficEstimate
 from .collective import Collective, CollectivePart, Rounds, exchange, halving, reverse_steps
 
 
@@ -27,6 +28,11 @@ class AllGather(BlockPattern, Collective, kind="all-gather"):
     algorithm: Literal["ring", "recursive-doubling"] = Field(
         "ring", description="ring (one block per phase to the next rank) or recursive-doubling (doubled in each phase)"
     )
+
+    def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
+        """Count the messages by size; with `sizes` by the mean, as if no block were empty."""
+        equal = self if self.sizes is None else self.model_copy(update={"sizes": None})
+        return Collective.traffic(equal, ranks)
 
     def check_ranks(self, ranks: int) -> None:
         super().check_ranks(ranks)
