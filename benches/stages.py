@@ -1,8 +1,8 @@
 """Predicted over measured processor time of each stage of studies that Snakemake ran in this folder, without caches.
 
 ``python -m benches.stages STUDY [STUDY...]``. Measured: Snakemake's benchmark files, and for simulations the records of
-the points. Snakemake samples the processor time of a job every half second at first, later every 30 s, so that it misses
-the end of longer jobs; their elapsed time, which includes that of waiting for a processor, is the upper bound.
+the points. Snakemake samples the processor time of a job every half second at first, later every 30 s, so that it
+misses the end of longer jobs; their elapsed time, which includes waiting for a processor, is the upper bound.
 """
 
 from __future__ import annotations
