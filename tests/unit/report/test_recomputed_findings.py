@@ -306,8 +306,8 @@ CHECKS: list[tuple[str, Callable[[World, re.Match[str]], None]]] = [
     (r"The engines give the same verdict on (?P<same>\d+) of (?P<numbers>\d+) numbers? behind the claims"
      r"(?: and opposite ones on (?P<opposite>\d+))?\.$", check_verdicts),
     (r"Saturation load with its interval", check_saturation),
-    (rf"Computation is (?P<median>{NUMBER}) % of the runtime in the median \((?P<low>{NUMBER}) to (?P<high>{NUMBER}) %, "
-     r"(?P<jobs>\d+) jobs?\)", check_computing),
+    (rf"Computation is (?P<median>{NUMBER}) % of the runtime in the median "
+     rf"\((?P<low>{NUMBER}) to (?P<high>{NUMBER}) %, (?P<jobs>\d+) jobs?\)", check_computing),
     (r"Of (?P<count>\d+) claims?, ", check_claims),
     (r"Based on ", check_basis),
     (r"Not ranked: (?P<axis>[\w.-]+)", check_unranked),
