@@ -51,8 +51,6 @@ def assert_shared(first: Point, second: Point) -> None:
 
 @pytest.mark.parametrize("kind", sorted(MODULES["mapping"]))
 def test_mappings_do_not_depend_on_speeds(kind: str) -> None:
-    if kind == "scotch":
-        pytest.importorskip("scotchpy")
     for machine in (TORUS, DRAGONFLY):
         assert_shared(*pair(machine, nodes=8, mapping={"kind": kind} | KEYS.get(kind, {})))
 
