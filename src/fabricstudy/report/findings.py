@@ -188,7 +188,7 @@ def _engine_sentence(tables: Tables) -> str:
         middle, text = _distribution(part["ratio"], 3)
         rank = number(part["runtime_a_ns"].rank().corr(part["runtime_b_ns"].rank()), 3)
         pairs.append(f"Ratio of the runtimes by {pair}: {middle} in the median ({text}); rank correlation {rank}.")
-    return " ".join([*pairs, _verdict_sentence(tables.verdicts)] if pairs else [])
+    return " ".join([*pairs, _verdict_sentence(tables.verdicts)]).strip() if pairs else ""
 
 
 def _distribution(values: pd.Series[Any], digits: int, unit: str = "") -> tuple[str, str]:
