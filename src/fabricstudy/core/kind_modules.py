@@ -11,7 +11,6 @@ def _modules(package: str, *kinds: str) -> dict[str, str]:
 
 MODULES: dict[str, dict[str, str]] = {
     "allocation": {"fragmented": "fabricstudy.schedule.fragmented", "slurm": "fabricstudy.schedule.slurm"}
-    | dict.fromkeys(["one-group", "whole-groups"], "fabricstudy.workload.allocation.groups")
     | _modules("workload.allocation", "cluster", "explicit", "random", "spread"),
     "analysis": _modules(
         "analysis",
@@ -62,7 +61,11 @@ SYNONYMS = {"machine": {"dragonfly+": "megafly"}}
 
 BUNDLED_EXTENSIONS: dict[str, dict[str, str]] = {
     "allocation": dict.fromkeys(
-        ["building-blocks", "convex-block", "cuboid", "swapped-cluster", "tree-partition"], "partitioning"
+        [
+            "building-blocks", "convex-block", "cuboid", "one-group", "swapped-cluster", "tree-partition",
+            "whole-groups",
+        ],
+        "partitioning",
     ),
     "analysis": {
         kind: kind.replace("-", "_")
