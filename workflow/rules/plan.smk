@@ -21,6 +21,7 @@ rule plan:
     params:
         out=subpath(output[0], parent=True),
         digest=lambda wildcards: STUDIES[wildcards.study].digest if PLAN_BY_RULE else "",
+    localrule: True
     message:
         "Planning {wildcards.study}"
     shell:
