@@ -14,6 +14,7 @@ rule plan:
         "logs/{study}/plan.log",
     benchmark:
         "benchmarks/{study}/plan.jsonl"
+    localrule: True
     conda:
         "../../envs/fabricstudy.yaml"
     resources:
@@ -21,7 +22,6 @@ rule plan:
     params:
         out=subpath(output[0], parent=True),
         digest=lambda wildcards: STUDIES[wildcards.study].digest if PLAN_BY_RULE else "",
-    localrule: True
     message:
         "Planning {wildcards.study}"
     shell:
