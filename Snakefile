@@ -105,10 +105,9 @@ onerror:
     )
 
 
-# On a cluster these are done where Snakemake runs.
+# On a cluster these, and the rule `plan`, are done where Snakemake runs.
 localrules:
     all,
-    plan,
     machines,
     workloads,
     simulations,

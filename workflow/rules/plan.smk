@@ -14,6 +14,7 @@ rule plan:
         "logs/{study}/plan.log",
     benchmark:
         "benchmarks/{study}/plan.jsonl"
+    localrule: True
     conda:
         "../../envs/fabricstudy.yaml"
     resources:

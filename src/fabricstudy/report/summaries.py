@@ -261,11 +261,13 @@ def _engines(tables: Tables) -> dict[str, type[EngineSettings]]:
 
 
 def spot_check_summary(tables: Tables) -> list[str]:
-    """Return a sentence for each engine with a spot check: its runtimes relative to the checking engine."""
+    """Return a sentence for each engine that needs a check, unless the study compares it with the checking engine."""
     done = tables.points[tables.points["status"] == DONE].groupby("engine")["point_id"].nunique()
+    compared = tables.points.loc[tables.points["experiment"] != SPOT_CHECK, "engine"].unique()
     return [
         f"Spot check: {done.get(name, 0):,} points were simulated on {name}. {_runtime_ratio(tables, name, by)}"
         for name, by in _checked_engines(tables).items()
+        if by not in compared
     ]
 
 

@@ -240,6 +240,14 @@ def check_saturation(world: World, found: re.Match[str]) -> None:
     assert all(min(loads) <= float(row[0]) * 1.001 and float(row[0]) <= max(loads) * 1.001 for row in told)
 
 
+def check_saturation_ranges(world: World, found: re.Match[str]) -> None:
+    loads: dict[str, list[float]] = defaultdict(list)
+    for row in world.tables.latency.dropna(subset="saturation_load").to_dict("records"):
+        loads[label_text(row[found["axis"]])].append(row["saturation_load"])
+    told = [f"{label} {number(min(of), 3)} to {number(max(of), 3)}" for label, of in loads.items()]
+    assert found["ranges"] == "; ".join(told)
+
+
 def check_computing(world: World, found: re.Match[str]) -> None:
     jobs = world.tables.jobs[~world.tables.jobs["experiment"].isin(ADDED_EXPERIMENTS)].to_dict("records")
     shares = {
@@ -306,6 +314,7 @@ CHECKS: list[tuple[str, Callable[[World, re.Match[str]], None]]] = [
     (r"The engines give the same verdict on (?P<same>\d+) of (?P<numbers>\d+) numbers? behind the claims"
      r"(?: and opposite ones on (?P<opposite>\d+))?\.$", check_verdicts),
     (r"Saturation load with its interval", check_saturation),
+    (r"Range of the saturation load, .*, by (?P<axis>.+?): (?P<ranges>.+)\.$", check_saturation_ranges),
     (rf"Computation is (?P<median>{NUMBER}) % of the runtime in the median "
      rf"\((?P<low>{NUMBER}) to (?P<high>{NUMBER}) %, (?P<jobs>\d+) jobs?\)", check_computing),
     (r"Of (?P<count>\d+) claims?, ", check_claims),
