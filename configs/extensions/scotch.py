@@ -35,7 +35,7 @@ REFINEMENT = "f{bal=0.01,move=120}"
 UNCOARSENING = f"b{{bnd=(d{{pass=40}}{REFINEMENT}|{REFINEMENT}),org={REFINEMENT}}}"
 TRY = f"m{{vert=120,low=h{{pass=20}}{REFINEMENT},asc={UNCOARSENING}}}"
 STRATEGY = f"r{{job=t,map=t,poli=S,bal=0.01,sep={'|'.join([TRY] * BIPARTITIONS)}}}"
-"""Dual recursive bipartitioning, as in Scotch's default for up to 20 tasks a seat, but for `BIPARTITIONS`."""
+"""Dual recursive bipartitioning, as in Scotch's default for up to 20 tasks a core, but for `BIPARTITIONS`."""
 
 
 class ScotchMapping(Mapping, kind="scotch"):
@@ -63,20 +63,20 @@ class ScotchMapping(Mapping, kind="scotch"):
         edges = {"first": graph.first, "partner": graph.partner, "weight": weight}
         vertex_of_rank = _run(edges | architecture | {"seed": seed})
         router = relieve_overfull_routers(routers[vertex_of_rank], slots)
-        seat = np.empty(slots.ranks, dtype=np.int64)
-        seat[np.argsort(router, kind="stable")] = np.argsort(slots.router_of_core, kind="stable")
-        return seat
+        core = np.empty(slots.ranks, dtype=np.int64)
+        core[np.argsort(router, kind="stable")] = np.argsort(slots.router_of_core, kind="stable")
+        return core
 
 
 def _architecture(slots: Slots) -> tuple[Ints, dict[str, Any]]:
     """The router of each vertex of Scotch's architecture, and the architecture."""
     machine = slots.machine
-    seats = np.bincount(slots.router_of_core, minlength=machine.routers).astype(np.int64)
+    cores = np.bincount(slots.router_of_core, minlength=machine.routers).astype(np.int64)
     closed = _closed(machine)
-    if closed is None or len(np.unique(seats)) > 1:
+    if closed is None or len(np.unique(cores)) > 1:
         links = adjacency(machine)
         joined = {"joined_first": links.first.astype(np.int64), "joined": links.head}
-        return np.flatnonzero(seats), {"shape": np.empty(0, np.int64), "closed": False, "seats": seats, **joined}
+        return np.flatnonzero(cores), {"shape": np.empty(0, np.int64), "closed": False, "cores": cores, **joined}
     assert machine.coordinates is not None
     shape = np.array([dimension.length for dimension in machine.dimensions], dtype=np.int64)
     routers = np.argsort(np.ravel_multi_index(tuple(machine.coordinates.T), tuple(shape)))
@@ -135,7 +135,7 @@ def mapped(problem: Any) -> Any:
         (architecture.torusX if problem["closed"] else architecture.meshX)(problem["shape"])
     else:
         routers = scotchpy.Graph()
-        loads = problem["seats"]
+        loads = problem["cores"]
         routers.build(
             baseval=0, verttab=problem["joined_first"], edgetab=problem["joined"], velotab=np.maximum(loads, 1)
         )

@@ -258,7 +258,7 @@ def test_near_routers_of_a_tree_are_leaves_of_the_same_pod() -> None:
     for leaf in leaves:
         near = ground.near[ground.near_first[leaf] : ground.near_first[leaf + 1]]
         assert sorted(near) == [other for other in leaves if far[leaf, other] in (0, 2)]
-    assert nearest_routers_with_slots(ground.joined_first, ground.joined, ground.seats_first)[0][-1] == len(ground.near)
+    assert nearest_routers_with_slots(ground.joined_first, ground.joined, ground.cores_first)[0][-1] == len(ground.near)
 
 
 @pytest.mark.parametrize("tie", ["split", "positive", "alternate"])
@@ -290,7 +290,7 @@ def test_swaps_by_loads_keep_the_loads_and_lower_the_fullest_link() -> None:
     anneal_link_load(state, routes, 64 * 300, 0.0, 0.0, 1)
     after = mapping_link_loads(state, routes).load
     assert np.sum((after / 1e4) ** 8) < np.sum((before / 1e4) ** 8) and after.max() < before.max()
-    assert np.array_equal(state.task[state.seat], np.arange(64))
+    assert np.array_equal(state.task[state.core], np.arange(64))
 
 
 def test_the_seats_do_not_move_with_the_cables_bandwidth_or_the_points_routing() -> None:
