@@ -16,7 +16,7 @@ from fabricstudy.core.extensions import load_extensions
 from fabricstudy.core.kinds import extension_scope
 from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.machine.base import Topology, published_machine
-from fabricstudy.machine.fabric import is_fabric_file
+from fabricstudy.machine.fabric import included_files, is_fabric_file
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.study.file import load_machine, parse_yaml, study_files, validate_machine
 from fabricstudy.workflow.pipeline import BATCH_CPU_S, Pipeline, bundled_studies, find_study, load_pipelines
@@ -183,5 +183,5 @@ def load_named_machine(source: str) -> Topology:
 def machine_files(source: str | None) -> list[Path]:
     """Return the files of a machine that a command names, which the command must not overwrite."""
     if source and is_fabric_file(Path(source)):
-        return [Path(source)]
+        return [Path(source), *included_files(Path(source))]
     return study_files(Path(source)) if source and Path(source).suffix in (".yaml", ".yml") else []

@@ -203,23 +203,31 @@ def _text(where: Where) -> str:
 
 
 @lru_cache(maxsize=16)
-def _read_once(path: Path, changed: int, reader: Callable[[Path, bytes], T], code: Code) -> tuple[T, str]:
+def _read_once(
+    paths: tuple[Path, ...], changed: tuple[int, ...], reader: Callable[[Path, bytes], T], code: Code
+) -> tuple[T, str]:
+    path = paths[0]
     try:
         data = read_bytes(path)
         name = path.with_suffix("") if path.suffix == ".gz" else path
-        return reader(name, unpacked(data)), hashlib.sha256(data).hexdigest()
+        content, digest = reader(name, unpacked(data)), hashlib.sha256(data)
+        for beside in paths[1:]:
+            digest.update(hashlib.sha256(read_bytes(beside)).digest())
     except InputFileError as mistake:
         raise mistake.at_file_key(path.name, code) from None
     except MemoryError:
         raise InputFileError("larger than the memory", "use a smaller file").at_file_key(path.name, code) from None
+    return content, digest.hexdigest()
 
 
-def read(path: Path, reader: Callable[[Path, bytes], T], code: Code) -> tuple[T, str]:
+def read(path: Path, reader: Callable[[Path, bytes], T], code: Code, beside: tuple[Path, ...] = ()) -> tuple[T, str]:
     """Return the result of `reader` for a file, and the SHA-256 of its bytes; read again only if the file changes.
 
-    Raises ConfigError with the path ``file`` and this code if it cannot be read, or `reader` raises InputFileError.
+    The file may include those in `beside`, whose digests are part of the result's. Raises ConfigError with the path
+    ``file`` and this code if it cannot be read, or `reader` raises InputFileError.
     """
-    return _read_once(path, changed_ns(path), reader, code)
+    files = (path, *beside)
+    return _read_once(files, tuple(map(changed_ns, files)), reader, code)
 
 
 def changed_ns(path: Path) -> int:

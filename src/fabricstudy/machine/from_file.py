@@ -5,6 +5,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from fabricstudy.core.errors import suggestion
 from fabricstudy.core.host_lists import matching
-from fabricstudy.core.input_files import FromFile, InputFileError, whole
+from fabricstudy.core.input_files import FromFile, InputFileError, read, whole
 from fabricstudy.core.log import warn_once
 from fabricstudy.core.model import ConfigError, Flag, Model, Whole, Written
 from fabricstudy.core.quantities import Bandwidth, Latency
@@ -22,6 +23,7 @@ from .base import NodesPerRouter, Topology
 from .components import component_labels
 from .fabric import FORMATS, MAX_FABRIC_NODES, Cable, Fabric, FormatName, LinkAttributes, Port, read_fabric
 from .fabric.base import HOST, MAX_PARALLEL_CABLES, with_leaves_as_nodes
+from .fabric.slurm import included_files
 from .graph import LinkClass
 from .named import NamedMachine
 
@@ -84,8 +86,9 @@ class GraphMachine(FromFile, FabricRules, Topology, kind="graph"):
     * GraphML, GML, DOT and node-link JSON, as networkx writes undirected graphs; vertices may have role
       (router or node; also as type or kind, such as host) and nodes (their number), edges the attributes of a CSV line;
       without any of them, vertices of one cable are nodes unless nodes_per_router is set; GML of the Topology Zoo
-    * topology.conf or topology.yaml of Slurm (tree), or the output of `scontrol show topology`; they have neither
-      bandwidths nor numbers of parallel cables: set bandwidth, and links_per_pair unless there is one
+    * topology.conf of Slurm with the files that it includes, topology.yaml (tree), or the output of `scontrol show
+      topology`; they have neither bandwidths nor numbers of parallel cables: set bandwidth, and links_per_pair unless
+      there is one
     * the output of ibnetdiscover or iblinkinfo for an InfiniBand fabric, and netfiles of ibsim
     * networks of simulators: BookSim's anynet, ns-3 of HPCC, htsim's .topo, SimGrid's XML, SST-macro's JSON
 
@@ -101,6 +104,11 @@ class GraphMachine(FromFile, FabricRules, Topology, kind="graph"):
     router_count: SkipJsonSchema[Whole] = 0
     node_count: SkipJsonSchema[Whole] = 0
     cable_count: SkipJsonSchema[Whole] = 0
+
+    @classmethod
+    def _read_file(cls, path: Path, written: Mapping[str, Any]) -> tuple[Any, str]:
+        reader = cls.READERS.get(str(written.get("format")), read_fabric)
+        return read(path, reader, "invalid-data-file", tuple(included_files(path)))
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:

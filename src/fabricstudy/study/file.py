@@ -100,11 +100,12 @@ def referenced_files(value: Any, folder: Path) -> Iterator[tuple[str, Path]]:
     elif isinstance(value, str) and value:
         with suppress(OSError):  # longer than any name
             if (folder / value).is_file():
-                # Imports the checks of traces, with numba.
+                # Imports readers, and the checks of traces, with numba.
+                from fabricstudy.machine.fabric import included_files
                 from fabricstudy.workload.traces.formats import files_beside
 
                 yield value, folder / value
-                for beside in files_beside(folder / value):
+                for beside in (*files_beside(folder / value), *included_files(folder / value)):
                     yield os.path.relpath(beside, folder), beside
 
 

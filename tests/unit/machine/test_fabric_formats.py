@@ -27,13 +27,18 @@ from fabricstudy.machine.fabric.dot import read as read_dot
 from fabricstudy.machine.fabric.graphml import read as read_graphml
 from fabricstudy.machine.fabric.simgrid import read as read_simgrid
 from fabricstudy.machine.named import NamedMachine
+from fabricstudy.study.file import referenced_files
 
 HOSTS_OF = {0: 3, 1: 1, 2: 2, 3: 0, 4: 2, 5: 1}
 
 
-def machine_of(folder: Path, name: str, **keys: Any) -> NamedMachine:
+def graph_of(folder: Path, name: str, **keys: Any) -> Topology:
     written = {"kind": "graph", "file": name, "bandwidth": "1 GB/s", **keys}
-    machine = Topology.model_validate(written, context={"folder": folder}, by_alias=True, by_name=False).build()
+    return Topology.model_validate(written, context={"folder": folder}, by_alias=True, by_name=False)
+
+
+def machine_of(folder: Path, name: str, **keys: Any) -> NamedMachine:
+    machine = graph_of(folder, name, **keys).build()
     assert isinstance(machine, NamedMachine)
     return machine
 
@@ -500,6 +505,42 @@ def test_a_tree_of_slurm_in_all_its_spellings(tmp_path: Path, kind: str) -> None
     assert (machine.routers, machine.cables) == (3, 2)
 
 
+def test_files_that_a_topology_of_slurm_includes_are_read_and_are_part_of_the_point(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "t").write_text("include below/all.conf\nSwitchName=root Switches=leaf[1-2]\n")
+    (tmp_path / "below" / "all.conf").write_text("Include leaf1.conf\nINCLUDE  leaf2.conf # the second\n")
+    for number in (1, 2):
+        (tmp_path / "below" / f"leaf{number}.conf").write_text(f"SwitchName=leaf{number} Nodes=n{number}[0-1]\n")
+    machine = machine_of(tmp_path, "t")
+    assert machine.node_names == ("n10", "n11", "n20", "n21") and machine.cables == 2
+    files = [named.relative_to(tmp_path).as_posix() for _, named in referenced_files({"file": "t"}, tmp_path)]
+    assert files == ["t", "below/all.conf", "below/leaf1.conf", "below/leaf2.conf"]
+    planned = graph_of(tmp_path, "t")
+    (tmp_path / "below" / "leaf2.conf").write_text("SwitchName=leaf2 Nodes=n2[0-2]\n")
+    assert machine_of(tmp_path, "t").nodes == 5
+    with pytest.raises(ConfigError) as caught:
+        planned.build()
+    assert caught.value.code == "study-changed"
+
+
+@pytest.mark.parametrize(
+    ("included", "place"),
+    [
+        (None, "t, line 2"),
+        (b"\n  include ../t\n", "b, line 2"),
+        (b"include missing\n", "b, line 1"),
+        (b"SwitchName=leaf Nodes=n,,m\n", "b, line 1"),
+        (b"\xff\xfe", "t, line 2"),
+    ],
+)  # fmt: skip
+def test_mistakes_in_included_files_have_file_and_line(tmp_path: Path, included: bytes | None, place: str) -> None:
+    (tmp_path / "a").mkdir()
+    if included is not None:
+        (tmp_path / "a" / "b").write_bytes(included)
+    error = refusal_of(tmp_path, "t", "SwitchName=root Switches=leaf\ninclude a/b\n")
+    assert error.code == "invalid-data-file" and place in error.problem
+
+
 TRUNKS = "SwitchName=a Nodes=n1 LinkSpeed=4\nSwitchName=b Nodes=n2 LinkSpeed=2\nSwitchName=c Switches=a,b LinkSpeed=x"
 
 
@@ -526,7 +567,6 @@ def test_parallel_cables_are_of_one_source(tmp_path: Path) -> None:
     ("text", "line"),
     [
         ("SwitchName=a Nodes=n[1-2], n[5-6]\nSwitchName=b Nodes=m\nSwitchName=c Switches=a,b", "line 1"),
-        ("# no\ninclude leaves.conf\nSwitchName=root Switches=leaf[1-2]", "line 2"),
         ("SwitchName=a Nodes=r[0-9999]c[0-9999]\nSwitchName=b Nodes=x\nSwitchName=c Switches=a,b", "line 1"),
         ("SwitchName=a[0-1999] Switches=b[0-1999]\nSwitchName=c Nodes=n", "line 1"),
         ("SwitchName=a Nodes=n[1-2] LinkSped=4", "line 1"),

@@ -31,11 +31,12 @@ from . import (
     slurm_yaml,
     sst_macro,
 )
-from .base import MAX_FABRIC_NODES, Cable, Fabric, LinkAttributes, Port
+from .base import HEAD_BYTES, MAX_FABRIC_NODES, Cable, Fabric, LinkAttributes, Port
+from .slurm import included_files
 
 __all__ = [
-    "FORMATS", "MAX_FABRIC_NODES", "Cable", "Fabric", "FormatName", "LinkAttributes", "Port", "is_fabric_file",
-    "read_fabric",
+    "FORMATS", "MAX_FABRIC_NODES", "Cable", "Fabric", "FormatName", "LinkAttributes", "Port", "included_files",
+    "is_fabric_file", "read_fabric",
 ]  # fmt: skip
 
 
@@ -76,8 +77,6 @@ FORMATS: dict[FormatName, Format] = {
 }  # fmt: skip
 """Formats by name, in the order in which their signatures are tried."""
 
-_HEAD_BYTES = 1 << 16
-
 
 def read_fabric(path: Path, data: bytes, name: FormatName | None = None) -> Fabric:
     """Read a fabric in the format of this name, by default that of its content.
@@ -88,7 +87,7 @@ def read_fabric(path: Path, data: bytes, name: FormatName | None = None) -> Fabr
         raise InputFileError("the file is empty", "use a complete file")
     if name is None:
         name = _format(path, data)
-    fabric = FORMATS[name].read(data)
+    fabric = slurm.read(data, path) if name == "slurm" else FORMATS[name].read(data)
     if not fabric.routers:
         raise InputFileError("the file has no router or switch", f"use a complete file of {FORMATS[name].words}")
     return fabric
@@ -96,7 +95,7 @@ def read_fabric(path: Path, data: bytes, name: FormatName | None = None) -> Fabr
 
 def _format(path: Path, data: bytes) -> FormatName:
     """Return the format of a file, and print a sentence unless its suffix means it. Raises InputFileError."""
-    head = data[:_HEAD_BYTES].decode("utf-8-sig", errors="replace")
+    head = data[:HEAD_BYTES].decode("utf-8-sig", errors="replace")
     found = _format_of(head)
     if found is None:
         text_of(data)
@@ -117,7 +116,7 @@ def is_fabric_file(path: Path) -> bool:
     if path.suffix not in (".yaml", ".yml"):
         return True
     with path.open("rb") as file:
-        return _format_of(file.read(_HEAD_BYTES).decode("utf-8-sig", errors="replace")) == "slurm-yaml"
+        return _format_of(file.read(HEAD_BYTES).decode("utf-8-sig", errors="replace")) == "slurm-yaml"
 
 
 def _format_of(head: str) -> FormatName | None:

@@ -24,6 +24,9 @@ COMMENTS = r"(?:[ \t]*(?:[#%][^\n]*|\r)?\n)*"
 LIST_ONCE = "list each cable once, as networkx.Graph(graph) does, which also joins parallel cables"
 """Remedy for directed graphs; `to_undirected` of a multigraph would keep both directions as two cables."""
 
+HEAD_BYTES = 1 << 16
+"""Bytes whose text tells the format of a file."""
+
 MAX_FABRIC_NODES = 2_000_000
 """Limit of nodes of a fabric, ten times those of the largest machines."""
 

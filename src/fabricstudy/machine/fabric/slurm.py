@@ -3,22 +3,25 @@
 A switch has a line with its nodes, or with the switches below it. The file has neither the number of cables between two
 switches nor their bandwidths: the study sets the bandwidth, and `links_per_pair`, by default one cable. Cables to nodes
 are of class host, those between switches of class link. In the output of scontrol, the nodes of an upper switch are
-those below it.
+those below it. Lines like ``Include leaves.conf`` name files relative to that of the line.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
 from fabricstudy.core.host_lists import expanded
-from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text, whole
+from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text, read_bytes, unpacked, whole
 from fabricstudy.core.log import warn_once
 
-from .base import Cable, Fabric, LinkAttributes, Port, check_cables, check_count
+from .base import HEAD_BYTES, Cable, Fabric, LinkAttributes, Port, check_cables, check_count
 
-SIGNATURE = re.compile(r"^[ \t]*(?:SwitchName|BlockName|RingName)[ \t]*=", re.M | re.I)
+SIGNATURE = re.compile(r"^[ \t]*(?:(?:SwitchName|BlockName|RingName)[ \t]*=|include[ \t]+\S+[ \t]*$)", re.M | re.I)
 
 _PAIR = re.compile(r'(\w+)\s*=\s*((?:"[^"]*"|[^\s"])*)\s*')
+_INCLUDE = re.compile(r"include\s+(\S+)", re.I)
 _KEYS = ("switchname", "switches", "nodes", "linkspeed", "level")
 
 
@@ -33,8 +36,8 @@ class Switch(NamedTuple):
     speed: str = "1"
 
 
-def read(data: bytes) -> Fabric:
-    """Read a configuration; raises InputFileError with the line.
+def read(data: bytes, path: Path = Path("topology.conf")) -> Fabric:
+    """Read a configuration and the files that it includes; raises InputFileError with the line.
 
     Examples
     --------
@@ -42,7 +45,18 @@ def read(data: bytes) -> Fabric:
     >>> [port.host for port in fabric.ports], fabric.cables[0][:2]
     (['n08', 'n09', 'n10', 'login'], ('b', 'a'))
     """
-    return fabric_of_switches(list(_switches(data)))
+    return fabric_of_switches(list(_switches(_lines(numbered_lines(data), path, [path.resolve()]))))
+
+
+def included_files(path: Path) -> list[Path]:
+    """Return the files that a configuration includes, also by others; none if it is no configuration."""
+    files = [path.resolve()]
+    with suppress(InputFileError):
+        data = unpacked(read_bytes(path))
+        if SIGNATURE.search(data[:HEAD_BYTES].decode(errors="replace")):
+            for _ in _lines(numbered_lines(data), path, files):
+                pass
+    return files[1:]
 
 
 def fabric_of_switches(switches: Sequence[Switch]) -> Fabric:
@@ -88,10 +102,29 @@ def fabric_of_switches(switches: Sequence[Switch]) -> Fabric:
     return Fabric(routers, list(cables.values()), list(ports.values()), link_speed=speeds)
 
 
-def _lines(data: bytes) -> Iterator[tuple[int, str]]:
+def _lines(lines: Iterable[tuple[int, str]], path: Path, files: list[Path]) -> Iterator[tuple[str, str]]:
+    """Yield lines with their positions, among them those of included files, which are added to `files`."""
+    for number, text in _joined(lines):
+        where = position_text(number) if path.resolve() == files[0] else f"{path.name}, {position_text(number)}"
+        found = _INCLUDE.fullmatch(text)
+        if found is None:
+            yield where, text
+            continue
+        included = path.parent / found[1]
+        if included.resolve() in files:
+            raise InputFileError("a file that is included twice", "remove one of the lines", where, found[1])
+        files.append(included.resolve())
+        try:
+            lines_of = list(numbered_lines(unpacked(read_bytes(included))))
+        except InputFileError as error:
+            raise InputFileError(error.problem, error.remedy, where, found[1], error.code) from None
+        yield from _lines(lines_of, included, files)
+
+
+def _joined(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     """Yield lines without comments, joined where a backslash continues them, with the number of the first."""
     first, text = 0, ""
-    for number, line in numbered_lines(data):
+    for number, line in lines:
         first = first or number
         text += line.partition("#")[0].rstrip()
         if text.endswith("\\"):
@@ -103,13 +136,10 @@ def _lines(data: bytes) -> Iterator[tuple[int, str]]:
         yield first, text.strip()
 
 
-def _switches(data: bytes) -> Iterator[Switch]:
-    for number, text in _lines(data):
+def _switches(lines: Iterable[tuple[str, str]]) -> Iterator[Switch]:
+    for where, text in lines:
         if not text:
             continue
-        where = position_text(number)
-        if text.lower().startswith("include"):
-            raise InputFileError("include is not followed", "write the lines of that file here", where, text)
         words = _words(text, where)
         if words.keys() & {"blockname", "ringname", "blocksizes"}:
             problem = "blocks and rings of Slurm do not tell which switches join their nodes"
