@@ -40,7 +40,10 @@ class Cost(Analysis, kind="cost"):
     machines: dict[str, Topology] = Field(min_length=1, max_length=1000, description="{label: machine}")
     prices: Prices = Field(default_factory=Besta2014, description="price list")
     radix: Whole | None = Field(
-        None, ge=1, le=100_000, description="ports of a router on the price list; default: those in use"
+        None,
+        ge=1,
+        le=100_000,
+        description="ports of a router on the price list; default: those in use; of rails without `scale_up` `radix`",
     )
     routers_per_rack: Whole | None = Field(
         None, ge=1, le=100_000, description="for the floor plan; default: lengths from latencies"
@@ -61,8 +64,9 @@ class Cost(Analysis, kind="cost"):
                 path = ("without", str(number))
                 raise ConfigError("no machine has this class", suggestion(name, classes), path, name, "unknown-value")
         for label, machine in machines.items():
+            radix = self.radix or self.machines[label].priced_ports(self.without)
             bill = bill_of_materials(
-                machine, tariff, radix=self.radix, routers_per_rack=self.routers_per_rack, without=self.without
+                machine, tariff, radix=radix, routers_per_rack=self.routers_per_rack, without=self.without
             )
             rows += [
                 {

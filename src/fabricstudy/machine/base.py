@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property, lru_cache
 from math import inf, log
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -171,6 +171,10 @@ class Topology(Kind, family="machine"):
         others = max(2.0, 2 * self.cables / self.routers - 1)
         return max(1.0, log(self.routers) / log(others))
 
+    def priced_ports(self, without: Collection[str]) -> int | None:
+        """Return the ports of each router to be bought, without some link classes; None: those in use."""
+        return None
+
     def _check(self) -> None:
         """Reject what cannot be built: raise ConfigError with the path relative to the machine."""
 
@@ -267,6 +271,9 @@ class DegradedMachine(Topology):
     @property
     def typical_hops(self) -> float:
         return self.whole.typical_hops
+
+    def priced_ports(self, without: Collection[str]) -> int | None:
+        return self.whole.priced_ports(without)
 
 
 @lru_cache(maxsize=4)

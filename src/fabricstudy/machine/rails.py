@@ -17,6 +17,7 @@ Wang, Ghobadi, Shakeri, Zhang, Hasani: Rail-only: a low-cost high-performance ne
 parameters. HotI 2024, arXiv:2307.12169.
 """
 
+from collections.abc import Collection
 from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -128,6 +129,10 @@ class RailsConfig(Topology, kind="rails"):
     def members(self) -> int:
         """Accelerators per rail."""
         return self.domains * self.accelerators // self.rail_count
+
+    def priced_ports(self, without: Collection[str]) -> int | None:
+        # The switches of the domains have ports of their own.
+        return self.radix if "scale_up" in without else None
 
     @cached_property
     def sizes(self) -> Sizes:

@@ -17,11 +17,14 @@ from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.core.quantities import NS_PER_S
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hop_distances
-from fabricstudy.routing.base import Flows, Routing, cached_routes
+from fabricstudy.routing.base import Flows, Routes, Routing, cached_routes
 from fabricstudy.routing.minimal import Minimal
 
 from .bound import cuts_ns, hops_ns
 from .split import best_split_s
+
+MOST_FLOWS = 1 << 24
+"""Pairs of a router and a node above which paths by the destination node bound nothing: their loads take a minute."""
 
 
 class Rates(NamedTuple):
@@ -29,6 +32,8 @@ class Rates(NamedTuple):
 
     between: Floats
     """From router to router; float64 [routers, routers]. Traffic within a router uses no cable."""
+    to_node: Floats
+    """From router to node, within a router, too; float64 [routers, nodes]."""
     injection: Floats
     ejection: Floats
     """From and to each node; float64 [nodes] each."""
@@ -66,7 +71,7 @@ def offered_rates(machine: Machine, node: Ints, share: Floats, first: Ints, last
     ones = np.ones(machine.nodes)
     on_router = csr_array((ones, (np.arange(machine.nodes), machine.node_router)), (machine.nodes, machine.routers))
     injection = np.bincount(node, weights=share, minlength=machine.nodes).astype(np.float64)
-    return Rates(np.asarray(to_node @ on_router), injection, to_node.sum(axis=0))
+    return Rates(np.asarray(to_node @ on_router), to_node, injection, to_node.sum(axis=0))
 
 
 def saturation_bound(machine: Machine, rates: Rates, routing: Routing | None, cut_side: Bools) -> SaturationBound:
@@ -88,7 +93,7 @@ def saturation_bound(machine: Machine, rates: Rates, routing: Routing | None, cu
         "cut": cuts_ns(machine, source, goal, size_bytes, cut_side) / NS_PER_S,
     }
     if routing is not None:
-        method, time_s = _routed_s(machine, rates.between * host_Bps, routing, max(times_s.values()))
+        method, time_s = _routed_s(machine, rates, routing, max(times_s.values()))
         times_s[method] = time_s
     greatest_s = max(times_s.values())
     # Of bounds that are equal except for rounding, the first.
@@ -96,12 +101,14 @@ def saturation_bound(machine: Machine, rates: Rates, routing: Routing | None, cu
     return SaturationBound(1.0 / greatest_s, method)
 
 
-def _routed_s(machine: Machine, between_bytes: Floats, routing: Routing, known_s: float) -> tuple[str, float]:
+def _routed_s(machine: Machine, rates: Rates, routing: Routing, known_s: float) -> tuple[str, float]:
     """Return the lower bound on the time by the routes, and its method; 0 where the routes bound nothing."""
-    routes = cached_routes(machine, routing)
-    # Paths by destination node are not unique between routers.
-    if routes.by_destination_node or not (routing.minimal or routes.oblivious):
+    routes, host_Bps = cached_routes(machine, routing), machine.host.bandwidth_Bps
+    if routes.by_destination_node:
+        return "paths", _paths_to_nodes_s(machine, rates.to_node * host_Bps, routes)
+    if not (routing.minimal or routes.oblivious):
         return "paths", 0.0
+    between_bytes = rates.between * host_Bps
     if not routing.minimal or routes.single_path:
         load_s = float(np.max(routes.loads_between(between_bytes) / machine.link_capacity_Bps, initial=0.0))
         return ("paths" if routes.single_path else "expected loads"), load_s
@@ -113,6 +120,17 @@ def _routed_s(machine: Machine, between_bytes: Floats, routing: Routing, known_s
         return "paths", 0.0
     paths = routes.path_graph(flows)
     return "paths", 0.0 if paths is None else best_split_s(machine.link_capacity_Bps, paths, load_bytes, known_s)
+
+
+def _paths_to_nodes_s(machine: Machine, to_node_bytes: Floats, routes: Routes) -> float:
+    """Return the transfer time of the bottleneck link where each destination node has one path from each router."""
+    source, goal = np.nonzero(to_node_bytes)
+    apart = source != machine.node_router[goal]
+    if not (routes.single_path and routes.oblivious) or routes.by_source_node or np.count_nonzero(apart) > MOST_FLOWS:
+        return 0.0
+    source, goal = source[apart], goal[apart]
+    load_bytes = routes.loads(Flows(source, goal, to_node_bytes[source, goal]))
+    return float(np.max(load_bytes / machine.link_capacity_Bps, initial=0.0))
 
 
 def zero_load_ns(

@@ -131,3 +131,16 @@ def test_the_analysis(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as refusal:
         load_study(tmp_path / "s.yaml")
     assert (refusal.value.code, refusal.value.path) == ("invalid-data-file", "analyses.c.prices.file")
+
+
+def test_switches_of_rails_are_bought_as_the_machine_states_them() -> None:
+    rails = {"kind": "rails", "domains": 16, "accelerators": 8, "radix": 64, "spine": "none",
+             "bandwidth": {"scale_up": "450 GB/s", "rail": "50 GB/s"}}  # fmt: skip
+
+    def parts(**more: Any) -> list[Any]:
+        bill = {"kind": "cost", "machines": {"r": rails}, "without": ["scale_up"], **more}
+        return list(validate_study({"study": "s", "analyses": {"c": bill}}).analyses["c"].rows())
+
+    assert parts() == parts(radix=64) and [(row["part"], row["count"]) for row in parts()][0] == ("routers-64", 8)
+    # Those of the domains have other ports.
+    assert {row["part"] for row in parts(without=[])} >= {"routers-8", "routers-16"}

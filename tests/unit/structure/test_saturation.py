@@ -15,6 +15,7 @@ from fabricstudy.workload.offered import Offered
 
 DRAGONFLY = {"kind": "dragonfly", "groups": 9, "routers_per_group": 4, "nodes_per_router": 2, "bandwidth": "25 GB/s"}
 TORUS = {"kind": "torus", "shape": [8, 8], "bandwidth": "25 GB/s"}
+TREE = {"kind": "xgft", "down": [43, 18], "up": [7], "parallel": 3, "bandwidth": "25 GB/s"}
 GROUP = {"kind": "valiant", "via": "group"}
 ADVERSARY = {"kind": "group-shift"}
 
@@ -35,6 +36,9 @@ ADVERSARY = {"kind": "group-shift"}
         (TORUS, "dimension-order", "transpose", 2 / 7, "paths"),
         # The link of the hot node carries 63 (0.05 + 0.95 / 63).
         (TORUS, "dimension-order", {"kind": "hot-spot", "share": 0.05}, 1 / (63 * 0.05 + 0.95), "host"),
+        # Of 43 nodes of a leaf seven have the digit of one of seven spines, to which three cables lead.
+        (TREE, "d-mod-k", {"kind": "shift", "nodes": 43}, 3 / 7, "paths"),
+        (TREE, "d-mod-k", "uniform", 3 / 7 * 773 / 731, "paths"),
         # 63 pairs of a node make 256 hops, on 4 links.
         (TORUS, "minimal", "uniform", 4 * 63 / 256, "hop-bytes"),
     ],
