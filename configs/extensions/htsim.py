@@ -70,7 +70,7 @@ class Htsim(Simulator, kind="htsim"):
     """htsim: transport protocols of Ethernet on fat trees, packet by packet; lossy queues, or PFC with RoCE."""
 
     program = "htsim_eqds"
-    hashes_flows = True
+    features = frozenset({"routing: ecmp"})
     caveats: ClassVar[tuple[Caveat, ...]] = (
         Caveat("A message ends when its sender has the last acknowledgement."),
         Caveat("Each packet has a header of 64 B, except with Swift."),

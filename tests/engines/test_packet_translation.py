@@ -190,13 +190,13 @@ def jobs() -> list[PlacedJob]:
 
 def read(folder: Path, written: dict[str, Any] | str) -> EngineResult:
     (folder / RESULT).write_text(written if isinstance(written, str) else json.dumps(written))
-    return read_result(folder, point(), point().machine.build(), jobs())
+    return read_result(BuiltPoint(point(), point().machine.build(), jobs()), folder)
 
 
 def read_offered(folder: Path, written: dict[str, Any]) -> SteadyRun:
     this = point(jobs=[], offered=OFFERED)
     (folder / RESULT).write_text(json.dumps(written))
-    return read_offered_result(folder, BuiltPoint(this, this.machine.build()))
+    return read_offered_result(BuiltPoint(this, this.machine.build()), folder)
 
 
 class TestResults:

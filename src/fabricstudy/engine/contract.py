@@ -50,13 +50,9 @@ class Engine(Protocol):
     """Reasons why its times differ from those of other engines, in the order of the report."""
 
     @property
-    def described_in(self) -> str:
-        """The module with its caveats."""
-        return type(self).__module__
-
-    @property
     def reading(self) -> str:
         """The module that reads results; validity depends on it and on what it imports from the engine's package."""
+        return type(self).read.__module__
 
     def probe(self) -> Probe:
         """Look for the program; cheap, and never raises."""
@@ -143,7 +139,7 @@ class Engine(Protocol):
     @property
     def reading_offered(self) -> str:
         """As `reading`, for offered traffic."""
-        return self.reading
+        return type(self).read_offered.__module__
 
     def offered_program(self) -> str | None:
         """As `program`, for offered traffic."""

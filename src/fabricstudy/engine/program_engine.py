@@ -2,7 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import is_not
 from pathlib import Path
 
@@ -13,11 +13,9 @@ from fabricstudy.routing.ecmp import Ecmp
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 
-from .built_point import BuiltPoint
 from .contract import Engine, StreamBuffers
 from .cost_model import CostModel, WorkCounts, load_cost_model, weighted_sum
 from .failures import EngineFailure, Unsupported
-from .outcome import EngineResult
 from .point import Point
 
 PACKETS_OF_A_BUFFER = 4
@@ -27,6 +25,49 @@ MANAGED = (
     "congestion management nor traffic classes; leave network.congestion_management, network.classes and the class of "
     "jobs out"
 )
+
+COSTS = "costs of software; leave network.send_overhead, receive_overhead and copy_bandwidth out, or use jobs on packet"
+
+FEATURES: dict[str, tuple[Callable[[Point], bool], str]] = {
+    "routing: ecmp": (
+        lambda point: isinstance(point.routing, Ecmp),
+        "{} has no paths by flow hash; use the engine packet or flow",
+    ),
+    "network.ports_per_node": (
+        lambda point: point.network.ports_per_node > 1,
+        "nodes of {} have one port; leave network.ports_per_node out, or use the engine packet",
+    ),
+    "network.virtual_channels": (
+        lambda point: point.network.virtual_channels is not None,
+        "{} sets virtual channels itself; leave network.virtual_channels out, or use packet",
+    ),
+    "network.channel_scheme": (
+        lambda point: point.network.channel_scheme is not None,
+        "{} sets no scheme; leave network.channel_scheme out, or use packet",
+    ),
+    "network.classes": (
+        lambda point: bool(point.network.congestion_management or point.network.classes),
+        f"{{}} has neither {MANAGED}",
+    ),
+    "network.send_overhead": (lambda point: point.network.software_cost.exists, f"{{}} has no {COSTS}"),
+    "jobs.start": (
+        lambda point: any(job.start_ns for job in point.jobs),
+        "on {} all jobs start together; leave jobs.start out, or use packet",
+    ),
+    "jobs.background": (
+        lambda point: any(job.background for job in point.jobs),
+        "jobs of {} run once; leave jobs.background out, or use packet",
+    ),
+    "jobs.load": (
+        lambda point: any(job.load is not None for job in point.jobs),
+        "on {} background jobs have no load; leave jobs.load out, or use packet",
+    ),
+    "offered.message": (
+        lambda point: point.offered is not None and not isinstance(point.offered.message_bytes, int),
+        "on {} offered messages have one size; write a size, or use packet",
+    ),
+}
+"""Keys of a study that an engine has to know to simulate a point: which points use them, and what others are told."""
 
 
 def check_messages(jobs: Sequence[PlacedJob], title: str) -> None:
@@ -49,7 +90,6 @@ def check_network(point: Point, packet_bytes: int) -> None:
 
     `packet_bytes` are the bytes of a buffer that a packet occupies.
     """
-    check_ports_and_channels(point)
     if isinstance(point.routing, Ugal) and point.routing.has_parameters:
         raise Unsupported("its UGAL has no parameters; leave detours, bias and threshold out, or use the engine packet")
     least, buffer = PACKETS_OF_A_BUFFER * packet_bytes, int(point.network.buffer_bytes)
@@ -58,14 +98,6 @@ def check_network(point: Point, packet_bytes: int) -> None:
             f"a buffer must hold {PACKETS_OF_A_BUFFER} packets, here {least:,} B, not {buffer:,} B; raise "
             "network.buffer, or lower network.packet"
         )
-
-
-def check_ports_and_channels(point: Point) -> None:
-    """Raise `Unsupported` for several ports per node, and for a number of virtual channels."""
-    if point.network.ports_per_node > 1:
-        raise Unsupported("its nodes have one port; leave network.ports_per_node out, or use the engine packet")
-    if point.network.virtual_channels is not None:
-        raise Unsupported("it sets virtual channels itself; leave network.virtual_channels out, or use packet")
 
 
 def check_sources(point: Point, title: str) -> None:
@@ -91,20 +123,10 @@ class ProgramEngine(Engine, ABC):
 
     title: str
     """The program's name, for messages."""
-    hashes_flows: bool = False
-    """Whether it has paths by flow hash."""
-    has_channel_schemes: bool = False
-    """Whether `network.channel_scheme` may select how packets use virtual channels."""
+    features: frozenset[str] = frozenset()
+    """The `FEATURES` that it knows."""
     cost_of_sharing: float = 1.0
     """Processor time of a point on several cores over that on one core, approximately."""
-    starts_jobs: bool = False
-    """Whether jobs may start at different times."""
-    offers_background: bool = False
-    """Whether background jobs may have a load."""
-    draws_sizes: bool = False
-    """Whether messages of offered traffic may differ in size."""
-    has_software_cost: bool = False
-    """Whether messages may cost their ranks time."""
     _last: tuple[tuple[object, ...], WorkCounts | None] = ((), None)
     exit_codes: tuple[int, ...] = (0,)
     """Exit codes of a finished run."""
@@ -125,11 +147,6 @@ class ProgramEngine(Engine, ABC):
     def law(self) -> CostModel:
         """The engine's cost model."""
         return load_cost_model(self.package)
-
-    @property
-    def reading(self) -> str:
-        """The module of `read_result`."""
-        return self.read_result.__module__
 
     def predict_cpu_s(self, point: Point) -> float:
         """Predict the processor time of a point, that of all cores together."""
@@ -152,26 +169,15 @@ class ProgramEngine(Engine, ABC):
         return counts
 
     def unsupported(self, point: Point, machine: Machine) -> str | None:
+        for name, (is_used, refusal) in FEATURES.items():
+            if name not in self.features and is_used(point):
+                return refusal.format(self.title)
+        if point.offered is not None and point.network.software_cost.exists:
+            return f"offered traffic has no {COSTS}"
+        if point.offered is not None and (point.network.congestion_management or point.network.classes):
+            return f"offered traffic has neither {MANAGED}"
         try:
-            if isinstance(point.routing, Ecmp) and not self.hashes_flows:
-                raise Unsupported(f"{self.title} has no paths by flow hash; use the engine packet or flow")
-            if point.network.channel_scheme is not None and not self.has_channel_schemes:
-                raise Unsupported(f"{self.title} sets no scheme; leave network.channel_scheme out, or use packet")
-            if not self.starts_jobs and any(job.start_ns for job in point.jobs):
-                raise Unsupported(f"on {self.title} all jobs start together; leave jobs.start out, or use packet")
-            if not self.offers_background and any(job.load is not None for job in point.jobs):
-                raise Unsupported(f"on {self.title} background jobs have no load; leave jobs.load out, or use packet")
-            if point.offered is not None and not isinstance(point.offered.message_bytes, int) and not self.draws_sizes:
-                raise Unsupported(f"on {self.title} offered messages have one size; write a size, or use packet")
-            if point.network.software_cost.exists and not (self.has_software_cost and point.offered is None):
-                who = self.title if point.offered is None else "offered traffic"
-                keys = "network.send_overhead, receive_overhead and copy_bandwidth"
-                raise Unsupported(f"{who} has no costs of software; leave {keys} out, or use jobs on packet or flow")
             self.check(point, machine)
-            if point.network.congestion_management or point.network.classes:
-                if point.offered is not None:
-                    raise Unsupported(f"offered traffic has neither {MANAGED}")
-                self.check_managed(point, machine)
         except Unsupported as error:
             return str(error)
         return None
@@ -180,13 +186,6 @@ class ProgramEngine(Engine, ABC):
     def check(self, point: Point, machine: Machine) -> None:
         """Raise `Unsupported` if the engine cannot simulate the point."""
 
-    def check_managed(self, point: Point, machine: Machine) -> None:
-        """Raise `Unsupported` if the engine has no congestion management or traffic classes on this machine."""
-        raise Unsupported(f"{self.title} has neither {MANAGED}")
-
-    def read(self, point: BuiltPoint, folder: Path) -> EngineResult:
-        return self.read_result(folder, point.point, point.machine, list(point.jobs))
-
     def check_exit(self, folder: Path, exit_code: int) -> None:
         if exit_code not in self.exit_codes:
             texts = ((folder / name).read_text(errors="replace") for name in ("stderr", "stdout"))
@@ -194,8 +193,3 @@ class ProgramEngine(Engine, ABC):
             reasons = (line for sign in self.signs_of_failure for line in lines if sign.search(line))
             reason = next(reasons, lines[-1] if lines else "(no output)")
             raise EngineFailure(f"{self.title} ended with {exit_code}: {reason}")
-
-    @staticmethod
-    def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-        """As `read`."""
-        raise NotImplementedError

@@ -32,7 +32,7 @@ from .cost_model import WorkCounts, network_traffic, weighted_sum
 from .failures import EngineFailure, Unsupported
 from .outcome import EngineResult
 from .point import Point
-from .program_engine import ProgramEngine, check_ports_and_channels
+from .program_engine import ProgramEngine
 from .registry import adapter_of
 from .settings import EngineSettings
 from .steady_state import SteadyRun
@@ -56,8 +56,8 @@ class Simulator(EngineSettings):
     FABRICSTUDY_<KIND> names another one. Empty if `write` returns a command that needs none."""
     stores_packets: ClassVar[bool] = True
     """Whether a router receives a whole packet before it forwards it."""
-    hashes_flows: ClassVar[bool] = False
-    """Whether it has paths by flow hash, `routing: ecmp`."""
+    features: ClassVar[frozenset[str]] = frozenset()
+    """Keys of the study that it knows, of `program_engine.FEATURES`, such as "routing: ecmp"; others are refused."""
     exit_codes: ClassVar[tuple[int, ...]] = (0,)
     """Exit codes of a finished run."""
     caveats: ClassVar[tuple[Caveat, ...]] = ()
@@ -132,15 +132,13 @@ class ExternalEngine(ProgramEngine):
     def __init__(self, kind: type[Simulator]) -> None:
         self._kind = kind
         self.name = self.title = kind_of(kind)
-        self.caveats, self.exit_codes, self.hashes_flows = kind.caveats, kind.exit_codes, kind.hashes_flows
-
-    @property
-    def described_in(self) -> str:
-        return self._kind.__module__
+        self.caveats, self.exit_codes, self.features = kind.caveats, kind.exit_codes, kind.features
 
     @property
     def reading(self) -> str:
         return self._kind.__module__
+
+    reading_offered = reading
 
     @property
     def runs_offered(self) -> bool:
@@ -179,10 +177,7 @@ class ExternalEngine(ProgramEngine):
         return None
 
     def check(self, point: Point, machine: Machine) -> None:
-        """Raise `Unsupported` for parameters that a simulator does not know by default, and by its own method."""
-        check_ports_and_channels(point)
-        if any(job.background for job in point.jobs):
-            raise Unsupported("its jobs run once; leave jobs.background out, or use packet")
+        """Raise `Unsupported` for jobs without `read`, and by the own method of the simulator."""
         settings = _simulator(point)
         if point.offered is None and self._kind.read is Simulator.read:
             raise Unsupported(f"{self.title} runs offered traffic only; use packet for jobs")

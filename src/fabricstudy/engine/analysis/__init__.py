@@ -34,7 +34,6 @@ class Analysis(Engine):
     name = "analysis"
     simulates = False
     bundled = True
-    reading = __name__
 
     def probe(self) -> Probe:
         return Probe(self.name, True, version=f"fabricstudy {version('fabricstudy')}")

@@ -11,7 +11,6 @@ from ..failures import Unsupported
 from ..point import Point
 from ..program_engine import channel_buffers, check_messages
 from ..registry import adapter_of
-from ..steady_state import SteadyRun
 from ..traffic_files import check_ports
 from ..virtual_channels import channel_classes
 from .caveats import CAVEATS
@@ -29,10 +28,11 @@ class Caminos(BundledEngine):
     name = "caminos"
     title = "CAMINOS"
     build_folder = name
-    reading_offered = read_offered_result.__module__
+    features = frozenset({"network.ports_per_node", "network.virtual_channels", "jobs.background"})
     caveats = CAVEATS
     work = staticmethod(work)
-    read_result = staticmethod(read_result)
+    read = staticmethod(read_result)
+    read_offered = staticmethod(read_offered_result)
 
     def check(self, point: Point, machine: Machine) -> None:
         """Raise `Unsupported` for routings that cannot be listed, bandwidths without a common grid, and long delays."""
@@ -53,6 +53,3 @@ class Caminos(BundledEngine):
         check_messages(point.jobs, self.title)
         write_files(folder, point)
         return self.command(CONFIGURATION, RESULT)
-
-    def read_offered(self, point: BuiltPoint, folder: Path) -> SteadyRun:
-        return read_offered_result(folder, point)

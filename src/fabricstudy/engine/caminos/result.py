@@ -6,14 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from fabricstudy.core.arrays import Floats, Ints
-from fabricstudy.machine.graph import Machine
-from fabricstudy.workload.messages import PlacedJob
 
 from ..built_point import BuiltPoint
 from ..bundled import RESULT
 from ..failures import EngineFailure
 from ..outcome import EngineResult, mean_of_senders_ns
-from ..point import Point
 from ..program_results import OTHER, by_rank, mean_waiting, message_percentiles, of_operations, packets_by_job
 from ..steady_state import SteadyRun
 from ..traffic_files import whole_units
@@ -21,9 +18,10 @@ from .clock import Clock, clock
 from .files import offered_window
 
 
-def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
+def read_result(point: BuiltPoint, folder: Path) -> EngineResult:
     """Read the result; raise `EngineFailure` unless it fits jobs and machine, and all messages have arrived."""
-    units = clock(point, machine)
+    machine, jobs = point.machine, list(point.jobs)
+    units = clock(point.point, machine)
     try:
         result = json.loads((folder / RESULT).read_bytes())
         cycles = np.array(result["job_finish_cycles"], dtype=np.float64)
@@ -73,7 +71,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     )
 
 
-def read_offered_result(folder: Path, point: BuiltPoint) -> SteadyRun:
+def read_offered_result(point: BuiltPoint, folder: Path) -> SteadyRun:
     """Read the result of a run of offered traffic; raise `EngineFailure` unless it fits the machine."""
     machine, units, window = point.machine, clock(point.point, point.machine), offered_window(point)
     try:

@@ -23,9 +23,8 @@ from ..detours import through_other_groups
 from ..failures import EngineFailure, Unsupported
 from ..job_traffic import traffic_classes
 from ..point import Point
-from ..program_engine import MANAGED, ProgramEngine, check_messages, check_network, check_parts
+from ..program_engine import FEATURES, MANAGED, ProgramEngine, check_messages, check_network, check_parts
 from ..registry import adapter_of
-from ..steady_state import SteadyRun
 from . import files, offered, ranks
 from .caveats import CAVEATS
 from .cost import objects, work
@@ -73,10 +72,11 @@ class Codes(ProgramEngine):
 
     name = "codes"
     title = "CODES"
-    reading_offered = read_offered_result.__module__
+    features = frozenset({"network.classes", "jobs.background"})
     caveats = CAVEATS
     work = staticmethod(work)
-    read_result = staticmethod(read_result)
+    read = staticmethod(read_result)
+    read_offered = staticmethod(read_offered_result)
     cost_of_sharing = 1.8
     # The line on MPI's abort is less specific than that of its reason.
     signs_of_failure = (_REASON, _END)
@@ -111,15 +111,8 @@ class Codes(ProgramEngine):
             check_offered(point, machine)
         elif point.engine.processes > 1:
             _check_sharing(point)
-
-    def check_managed(self, point: Point, machine: Machine) -> None:
-        if codes_model(point) is not dragonfly.MODEL or point.engine.processes > 1:
-            raise Unsupported(f"except on dragonflies and PERCS, in one process, CODES has neither {MANAGED}")
-        if point.network.classes:
-            raise Unsupported(
-                "the first of CODES' traffic classes has strict priority for up to 5 ms, whatever its share; leave "
-                "network.classes and the class of jobs out"
-            )
+        if FEATURES["network.classes"][0](point):
+            _check_managed(point)
 
     def write(self, point: BuiltPoint, folder: Path) -> list[str] | None:
         """Write configuration, wiring, jobs and traces; return the command, unless nothing is sent between nodes."""
@@ -178,9 +171,6 @@ class Codes(ProgramEngine):
         programs = [path for name in (PROGRAM, offered.SYNTHETIC_PROGRAM) if (path := shutil.which(name))]
         return "".join(map(_digest, programs)) or None
 
-    def read_offered(self, point: BuiltPoint, folder: Path) -> SteadyRun:
-        return read_offered_result(folder, point)
-
 
 def _check_computing(point: Point) -> None:
     """Raise `Unsupported` for computations so short that CODES ignores them."""
@@ -199,6 +189,17 @@ def _check_jobs(point: Point) -> None:
         raise Unsupported(f"CODES simulates up to {MAX_JOBS} communicating jobs, not {busy}; use another engine")
     if max((load.message_bytes for load in traffic_classes(point)), default=0) >= MESSAGE_BYTES_END:
         raise Unsupported("CODES simulates messages below 2 GB; send several, or use another engine")
+
+
+def _check_managed(point: Point) -> None:
+    """Raise `Unsupported` where CODES has no congestion management, and for traffic classes."""
+    if codes_model(point) is not dragonfly.MODEL or point.engine.processes > 1:
+        raise Unsupported(f"except on dragonflies and PERCS, in one process, CODES has neither {MANAGED}")
+    if point.network.classes:
+        raise Unsupported(
+            "the first of CODES' traffic classes has strict priority for up to 5 ms, whatever its share; leave "
+            "network.classes and the class of jobs out"
+        )
 
 
 def _groups(point: Point) -> int:

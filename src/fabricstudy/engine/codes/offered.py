@@ -162,7 +162,7 @@ def seed_options(entropy: int | list[int]) -> list[str]:
     return [f"--rng-seed{number}={seed}" for number, seed in enumerate(seeds.tolist(), start=1)]
 
 
-def read_offered_result(folder: Path, point: BuiltPoint) -> SteadyRun:
+def read_offered_result(point: BuiltPoint, folder: Path) -> SteadyRun:
     """Read the results of runs that ended with 0; raise `EngineFailure` unless they are those of this machine."""
     machine, rows = point.machine, point.destinations
     if not has_sources(point.point, machine):

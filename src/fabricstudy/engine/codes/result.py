@@ -9,9 +9,9 @@ from fabricstudy.core.arrays import Array, Floats, Int32s
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob, repeat_background
 
+from ..built_point import BuiltPoint
 from ..failures import BackgroundMismatch, EngineFailure
 from ..outcome import EngineResult, idle_times_ns, mean_of_senders_ns
-from ..point import Point
 from .files import (
     HOPS,
     OUTPUTS,
@@ -47,20 +47,21 @@ LONGER, TOO_LONG = 4.0, 1.01
 """Factor of the background duration after a run that ended too soon, and its allowed excess over the runtime."""
 
 
-def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
+def read_result(point: BuiltPoint, folder: Path) -> EngineResult:
     """Read the outputs of a run with exit code 0.
 
     Raises `EngineFailure` if messages or packets are unmatched, ranks did not finish, or bytes are not those of the
     messages, and `BackgroundMismatch` if the background was too short or too long.
     """
-    network = network_of(point, machine)
-    jobs = [repeat_background(job, machine) for job in jobs]
+    machine = point.machine
+    network = network_of(point.point, machine)
+    jobs = [repeat_background(job, machine) for job in point.jobs]
     traced = traced_jobs(machine, network, jobs)
     runtime_ns, rank_mean_ns = idle_times_ns(jobs)
     if all(jobs[job.number].background for job in traced):
         no_traffic = np.zeros(machine.links), None, np.zeros(machine.links, np.int64)
         return EngineResult(tuple(runtime_ns), *no_traffic, job_rank_mean_ns=tuple(rank_mean_ns))
-    isolated, hops = measured_by_job(point, network, jobs, traced)
+    isolated, hops = measured_by_job(point.point, network, jobs, traced)
     output = (folder / "stdout").read_text(errors="replace")
     runs = re.split(r"^ROSS Version: .*$", output, flags=re.MULTILINE)[1:]
     if len(runs) != 1 + len(isolated):
@@ -69,7 +70,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     _check_output((folder / "stderr").read_text(errors="replace"), truncated=duration_ns is not None)
     if duration_ns is not None:
         _check_background(runs[0], traced, jobs, duration_ns)
-    phantoms = len(phantom_jobs(point))
+    phantoms = len(phantom_jobs(point.point))
     times_ns = _checked_times(folder, runs[0], traced, jobs, phantoms)
     for job, time_ns, ended_ns in zip(traced, times_ns, _ended_ns(runs[0], traced), strict=True):
         runtime_ns[job.number], rank_mean_ns[job.number] = time_ns, mean_of_senders_ns(jobs[job.number], ended_ns)

@@ -30,23 +30,19 @@ class Flow(BundledEngine):
 
     name = "flow"
     title = "the flow engine"
-    hashes_flows = True
+    features = frozenset({"routing: ecmp", "network.virtual_channels", "network.send_overhead", "jobs.start"})
     caveats = CAVEATS
-    starts_jobs = True
-    has_software_cost = True
     work = staticmethod(work)
-    read_result = staticmethod(read_result)
+    read = staticmethod(read_result)
 
     def check(self, point: Point, machine: Machine) -> None:
         """Raise `Unsupported` for routings that cannot be listed, several jobs, and short messages."""
         listed(point.routing, machine)
-        if sum(not job.pattern.silent for job in point.jobs) > 1 or any(job.background for job in point.jobs):
+        if sum(not job.pattern.silent for job in point.jobs) > 1:
             raise Unsupported(
                 "flows model interference of jobs by shared links only, without buffers that fill with packets of "
                 "other jobs; use the engine packet"
             )
-        if point.network.ports_per_node > 1:
-            raise Unsupported("the flow engine has no nodes with several ports; use the engine packet")
         if isinstance(point.routing, Ecmp) and np.any(machine.cable_count > 1):
             raise Unsupported("the flow engine has no flows on one of parallel cables; use the engine packet")
         if isinstance(point.routing, Ugal) and point.routing.has_parameters:

@@ -5,21 +5,19 @@ from pathlib import Path
 
 import numpy as np
 
-from fabricstudy.machine.graph import Machine
-from fabricstudy.workload.messages import PlacedJob
-
+from ..built_point import BuiltPoint
 from ..bundled import RESULT
 from ..failures import EngineFailure
 from ..outcome import EngineResult
-from ..point import Point
 from ..program_results import message_rows
 
 SUM_TOLERANCE = 1e-6
 """Relative tolerance of sums of bytes."""
 
 
-def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
+def read_result(point: BuiltPoint, folder: Path) -> EngineResult:
     """Read the result; raise `EngineFailure` unless it fits jobs and machine, and all messages have arrived."""
+    machine, jobs = point.machine, list(point.jobs)
     names = ("job_finish_ns", "job_sent_bytes", "job_arrived_bytes", "link_bytes")
     try:
         result = json.loads((folder / RESULT).read_bytes())
@@ -43,6 +41,6 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         link_bytes=link_bytes,
         job_message_mean_ns=mean_ns,
         job_message_p99_ns=p99_ns,
-        messages=message_rows(messages_ns, jobs, point, machine),
+        messages=message_rows(messages_ns, jobs, point.point, machine),
         job_waiting_ns=tuple(None if job.operations is None else ns for job, ns in zip(jobs, waiting_ns, strict=True)),
     )

@@ -11,9 +11,8 @@ from ..bundled import MACHINE, RESULT, BundledEngine
 from ..contract import StreamBuffers
 from ..failures import Unsupported
 from ..point import Point
-from ..program_engine import PACKETS_OF_A_BUFFER, channel_buffers
+from ..program_engine import FEATURES, PACKETS_OF_A_BUFFER, channel_buffers
 from ..registry import adapter_of
-from ..steady_state import SteadyRun
 from ..traffic_files import check_ports
 from ..virtual_channels import channel_classes, channel_scheme, virtual_channels, with_scheme
 from .caveats import CAVEATS
@@ -31,16 +30,11 @@ class Packet(BundledEngine):
 
     name = "packet"
     title = "the packet engine"
-    hashes_flows = True
-    reading_offered = read_offered_result.__module__
+    features = frozenset(FEATURES)
     caveats = CAVEATS
-    has_channel_schemes = True
-    starts_jobs = True
-    has_software_cost = True
-    offers_background = True
-    draws_sizes = True
     work = staticmethod(work)
-    read_result = staticmethod(read_result)
+    read = staticmethod(read_result)
+    read_offered = staticmethod(read_offered_result)
 
     def check(self, point: Point, machine: Machine) -> None:
         """Raise `Unsupported` for routings that cannot be listed, too few channels, and buffers of a few packets."""
@@ -66,9 +60,6 @@ class Packet(BundledEngine):
                 f"{least} packets; choose at least {least * packet:,} B, or a smaller network.packet"
             )
 
-    def check_managed(self, point: Point, machine: Machine) -> None:
-        """Accept traffic classes and congestion management on any machine."""
-
     def stream_buffers(self, point: Point, machine: Machine) -> StreamBuffers:
         """Return the part of a class and what is common to all; a node sends on any channel (`pool.rs` divides)."""
         point = with_scheme(point, machine)
@@ -88,6 +79,3 @@ class Packet(BundledEngine):
     def write(self, point: BuiltPoint, folder: Path) -> list[str]:
         traffic = write_files(folder, replace(point, point=with_scheme(point.point, point.machine)))
         return self.command(SETTINGS, MACHINE, traffic, RESULT)
-
-    def read_offered(self, point: BuiltPoint, folder: Path) -> SteadyRun:
-        return read_offered_result(folder, point)

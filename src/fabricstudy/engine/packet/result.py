@@ -6,14 +6,12 @@ from pathlib import Path
 import numpy as np
 
 from fabricstudy.core.arrays import Floats, Ints
-from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
 from ..built_point import BuiltPoint
 from ..bundled import RESULT
 from ..failures import EngineFailure
 from ..outcome import EngineResult, mean_of_senders_ns
-from ..point import Point
 from ..program_results import (
     OTHER,
     by_rank,
@@ -29,8 +27,9 @@ from .offered_window import offered_window
 PS_PER_NS = 1e3
 
 
-def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
+def read_result(point: BuiltPoint, folder: Path) -> EngineResult:
     """Read the result; raise `EngineFailure` unless it fits jobs and machine, and all messages have arrived."""
+    machine, jobs = point.machine, list(point.jobs)
     try:
         result = json.loads((folder / RESULT).read_bytes())
         ended_ns = _since_start(result["job_finish_ps"], jobs, np.ones(len(jobs), dtype=np.int64))
@@ -83,7 +82,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
             for job, job_bytes in zip(jobs, arrived, strict=True)
         ),
         **of_operations(operations_ns, jobs),
-        messages=message_rows(messages_ns, jobs, point, machine),
+        messages=message_rows(messages_ns, jobs, point.point, machine),
     )
 
 
@@ -106,7 +105,7 @@ def _check_bytes(sent: Ints, arrived: Ints, injected: int, ejected: int, jobs: l
         raise EngineFailure(f"{whole} B were to be sent, {injected} were, and {ejected} arrived")
 
 
-def read_offered_result(folder: Path, point: BuiltPoint) -> SteadyRun:
+def read_offered_result(point: BuiltPoint, folder: Path) -> SteadyRun:
     """Read the result of a run of offered traffic; raise `EngineFailure` unless it fits the machine."""
     window, machine = offered_window(point), point.machine
     try:

@@ -16,9 +16,8 @@ from ..detours import through_other_groups
 from ..failures import Unsupported
 from ..job_traffic import traffic_classes
 from ..point import Point
-from ..program_engine import MANAGED, ProgramEngine, check_messages, check_network, check_parts
+from ..program_engine import FEATURES, MANAGED, ProgramEngine, check_messages, check_network, check_parts
 from ..registry import adapter_of
-from ..steady_state import SteadyRun
 from .caveats import CAVEATS
 from .cost import work
 from .offered import check_offered, read_offered_result, write_offered
@@ -35,13 +34,14 @@ class Sst(ProgramEngine):
 
     name = "sst"
     title = "SST"
-    reading_offered = read_offered_result.__module__
+    features = frozenset({"network.classes", "jobs.background"})
     caveats = CAVEATS
     work = staticmethod(work)
     probe = staticmethod(find)
     program = staticmethod(program_digest)
     sources = staticmethod(model_digest)
-    read_result = staticmethod(read_result)
+    read = staticmethod(read_result)
+    read_offered = staticmethod(read_offered_result)
     cost_of_sharing = 1.2
     signs_of_failure = (re.compile("FATAL|Error|ERROR"),)
 
@@ -71,9 +71,7 @@ class Sst(ProgramEngine):
             raise Unsupported(f"messages in SST's traces have at most {MAX_MESSAGE_BYTES:,} B, not {longest:,} B")
         if point.offered is not None:
             check_offered(point, machine)
-
-    def check_managed(self, point: Point, machine: Machine) -> None:
-        if wire(point, machine).component != native.DRAGONFLY:
+        if FEATURES["network.classes"][0](point) and wiring.component != native.DRAGONFLY:
             # Only this element routes control packets.
             raise Unsupported(f"except on dragonflies and PERCS, SST has neither {MANAGED}")
 
@@ -87,9 +85,6 @@ class Sst(ProgramEngine):
                 return None
             write_run(folder, point.point, point.machine, [repeat_background(job, point.machine) for job in point.jobs])
         return [str(program_path() or "sst"), str(MODEL), "--", RUN]
-
-    def read_offered(self, point: BuiltPoint, folder: Path) -> SteadyRun:
-        return read_offered_result(folder, point)
 
     def on_cores(self, command: list[str], point: Point) -> list[str]:
         # The model is built on one MPI rank, so MPI is no alternative.

@@ -161,7 +161,7 @@ def _described(point: BuiltPoint, link_bw: str) -> dict[str, Any]:
     }
 
 
-def read_offered_result(folder: Path, point: BuiltPoint) -> SteadyRun:
+def read_offered_result(point: BuiltPoint, folder: Path) -> SteadyRun:
     """Read the result of a run that ended with 0; raise `EngineFailure` unless it is of this traffic and machine."""
     machine = point.machine
     out = (folder / "stdout").read_text(errors="replace")

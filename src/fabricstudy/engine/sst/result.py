@@ -13,12 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from fabricstudy.core.arrays import Floats
-from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
+from ..built_point import BuiltPoint
 from ..failures import BackgroundMismatch, EngineFailure
 from ..outcome import EngineResult, idle_times_ns, mean_of_senders_ns
-from ..point import Point
 from .links import packets_of_jobs, read_links
 from .system import STATISTICS, communicating, has_no_foreground_traffic, log_name
 from .traces import rank_layout
@@ -49,12 +48,13 @@ class MotifEnd:
     end_ns: float
 
 
-def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
+def read_result(point: BuiltPoint, folder: Path) -> EngineResult:
     """Read the result of a run with exit code 0, or of jobs for which none was needed.
 
     Raises `EngineFailure` if the run did not finish, or its output is not of these jobs and this machine, and
     `BackgroundMismatch` if a background job may have ended before the others.
     """
+    machine, jobs = point.machine, list(point.jobs)
     runtime_ns, rank_mean_ns = idle_times_ns(jobs)
     if has_no_foreground_traffic(jobs):
         return EngineResult(tuple(runtime_ns), job_rank_mean_ns=tuple(rank_mean_ns))
@@ -69,12 +69,12 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
             rank_mean_ns[number] = mean_of_senders_ns(job, ended_ns[seats.sst_rank_of_rank])
             end_ns = max(end_ns, *(line.end_ns for line in log))
     _check_background(folder, jobs, end_ns)
-    counted = read_links(folder / STATISTICS, point, machine)
+    counted = read_links(folder / STATISTICS, point.point, machine)
     return EngineResult(
         job_runtime_ns=tuple(runtime_ns),
         job_rank_mean_ns=tuple(rank_mean_ns),
         link_bytes=counted.link_bytes,
-        job_link_packets=packets_of_jobs(point, machine, jobs, counted),
+        job_link_packets=packets_of_jobs(point.point, machine, jobs, counted),
         link_packets=counted.packets,
         link_stall_ns=counted.stall_ns,
     )
