@@ -130,15 +130,13 @@ def hops_ns(machine: Machine, size_bytes: Floats, hops: Integers) -> float:
 
 def _cut_s(machine: Machine, part: Ints, source: Integers, destination: Integers, size: Floats) -> float:
     """Return the longest transfer time of what leaves or enters a part of the routers."""
-    # Imports numba, which planning does not need.
-    from .cut_kernels import crossing_bytes
-
     parts = int(part.max()) + 1
     tail, head = part[machine.link_tail], part[machine.link_head]
     # Cables are bidirectional: the same capacity enters and leaves a part.
     outward_Bps = np.where(tail == head, 0.0, machine.link_capacity_Bps)
     capacity_Bps = np.bincount(tail, weights=outward_Bps, minlength=parts)
-    out, into = (np.asarray(end, dtype=np.int64) for end in (source, destination))
-    moved = crossing_bytes(part, parts, out, into, np.asarray(size, dtype=np.float64)).max(axis=0)
+    out, into = part[source], part[destination]
+    crosses = np.flatnonzero(out != into)
+    moved = np.maximum(*(np.bincount(end[crosses], size[crosses], parts) for end in (out, into)))
     used = moved > 0
     return float(np.max(moved[used] / capacity_Bps[used], initial=0.0))

@@ -1,4 +1,4 @@
-"""Inner loops of cuts and crossing traffic, compiled by numba; links are as in `fabricstudy.routing.kernels`."""
+"""Inner loops of cuts, compiled by numba; links are as in `fabricstudy.routing.kernels`."""
 
 import numpy as np
 from numba import njit
@@ -99,15 +99,3 @@ def move_router(router: int, first: Ints, head: Ints, capacity: Floats, cut_side
     for i in range(first[router], first[router + 1]):
         change = 2 * capacity[i]
         gain[head[i]] += change if cut_side[router] != cut_side[head[i]] else -change
-
-
-@njit(cache=True)
-def crossing_bytes(part: Ints, parts: int, source: Ints, destination: Ints, size_bytes: Floats) -> Floats:
-    """Return the bytes that leave and enter each part of the routers, float64 [2, parts]."""
-    crossing = np.zeros((2, parts))
-    for i in range(len(source)):
-        out, into = part[source[i]], part[destination[i]]
-        if out != into:
-            crossing[0, out] += size_bytes[i]
-            crossing[1, into] += size_bytes[i]
-    return crossing

@@ -55,8 +55,7 @@ class Trace(TrafficFile, Pattern, kind="trace"):
         description="algorithms of collective operations: mpich or, for some, others, such as {all-reduce: ring}",
     )
     clock: Clock = Field(
-        "wall",
-        description="clock of the computation of DUMPI: wall, or cpu for recordings of ranks that shared cores",
+        "wall", description="clock of the computation of DUMPI: wall, or cpu for recordings of ranks that shared cores"
     )
     streams: Literal["separate", "merged"] = Field(
         "separate",
