@@ -36,7 +36,6 @@ from fabricstudy.workflow.snakefile import (
     check_points,
     check_timestamps,
     check_triggers,
-    drop_default_rate,
     lock_studies,
     settings,
     summary_lines,
@@ -66,11 +65,12 @@ except ConfigError as error:
 SMALL = not (SETTINGS.container or SETTINGS.envmodules) and all(
     jobs.is_small(SETTINGS.small_cpu_s) for jobs in STUDIES.values()
 )
-INPUTS = Inputs(STUDIES)
+INPUTS = Inputs(STUDIES, SMALL)
 
 # Snakemake compares no digests below a job that is to run, not even of jobs that take its output as ancient. A plan that
 # has changed is therefore rewritten when a run starts, and keeps its date: the digests of the other rules decide which jobs
 # run. In a module, where Snakemake ignores `onstart`, the rule `plan` runs, and all others after it, from the caches.
+# Snakemake documents no other way to ask for this: with `plan` as a rule in both cases, a new title would repeat all jobs.
 PLAN_BY_RULE = not workflow.modifier.is_main_snakefile()
 PLAN = [f"results/{{study}}/{file}" for file in PLAN_FILES]
 
@@ -87,7 +87,6 @@ onstart:
         raise WorkflowError(str(error)) from None
     if not SMALL:
         renew_plans(STUDIES, SETTINGS.batch_cpu_s, Path("results"))
-    drop_default_rate(workflow.scheduler)
 
 
 onsuccess:
@@ -106,10 +105,9 @@ onerror:
     )
 
 
-# On a cluster these are done where Snakemake runs.
+# On a cluster these, and the rule `plan`, are done where Snakemake runs.
 localrules:
     all,
-    plan,
     machines,
     workloads,
     simulations,

@@ -72,7 +72,6 @@ def random_geometric(ranks: int) -> Tasks:
 
 def molecular(ranks: int, patches: tuple[int, ...] = (12, 12, 12)) -> Tasks:
     """Patches and computes like NAMD's."""
-    load_extensions(["extensions/namd.py"], CONFIGS)
     pattern = Pattern.model_validate({"kind": "patches", "patches": patches, "message": "1 kB"})
     sends = pattern.sends(ranks, np.random.default_rng(0))
     size_bytes = np.full(len(sends.source), BYTES)
@@ -125,6 +124,7 @@ def measure(name: str, slots: Slots, tasks: Tasks, kinds: list[object]) -> None:
 
 def main() -> None:
     """Print all figures."""
+    load_extensions([f"extensions/{name}.py" for name in ("namd", "scotch")], CONFIGS)
     compile_kernels()
     mesh = TorusConfig.model_validate({"shape": [4, 4, 4], "wrap": False, "bandwidth": "1 GB/s"}).build()
     measure(

@@ -3,7 +3,7 @@
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.arrays import Integers
+from fabricstudy.core.arrays import Integers, number_within
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
@@ -11,7 +11,6 @@ from fabricstudy.workload.mapping.base import Mapping
 from fabricstudy.workload.mapping.tasks import Slots, Tasks
 from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.pattern.base import Pattern
-from fabricstudy.workload.shapes import index_within
 
 SEATS = "T"
 
@@ -44,7 +43,7 @@ class OrderedMapping(Mapping, kind="ordered"):
         except ConfigError as error:
             raise WorkloadError(str(error)) from None
         place = dict(zip(_letters(machine), slots.place_of_core.T, strict=True))
-        place[SEATS] = index_within(slots.router_of_core)
+        place[SEATS] = number_within(slots.router_of_core)
         return np.lexsort([place[letter] for letter in self.order.upper()])
 
 

@@ -644,12 +644,6 @@ class TestWrongThoughItEndsWell:
         exit_code, reason = self.broken(tmp_path, "dragonfly", change)
         assert exit_code == 0 and said in reason
 
-    def test_a_node_in_two_jobs(self, tmp_path: Path) -> None:
-        exit_code, reason = self.broken(tmp_path, "dragonfly", lambda f: _edit(f, "alloc.conf", "7 8", "0 8"))
-        # Some MPI libraries turn the signal into an exit code.
-        said = "unmatched messages" if exit_code == 0 else "Assertion `ns->app_id"
-        assert abs(exit_code) in (0, signal.SIGABRT) and said in reason
-
     @pytest.mark.parametrize("name", [name for name in FIXED if name != "dragonfly"])
     def test_buffers_shorter_than_a_packet(self, tmp_path: Path, name: str) -> None:
         key = "buffer_size" if name == "torus" else "vc_size"

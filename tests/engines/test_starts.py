@@ -35,6 +35,7 @@ def job(nodes: list[int], message: str, **more: Any) -> dict[str, Any]:
 def record_of(point: Point, folder: Path) -> Record:
     planned = PlannedPoint(point_id(point), machine_id(point.machine), point)
     record: Record = simulate_in_folder(planned, folder, Limits())["record"]
+    assert record["status"] == "done", record["reason"]
     return record
 
 
@@ -57,6 +58,21 @@ class TestOnPacket:
             expected = record_of(alone, tmp_path / f"alone{number}")
             assert times(together, number) == times(expected, number)
             assert together["jobs"][number]["bound_ns"] == expected["jobs"][number]["bound_ns"] > 0
+
+    @pytest.mark.parametrize("routing", ["minimal", "dimension-order", "adaptive"])
+    def test_jobs_that_share_no_link_have_the_times_of_their_baseline_runs(self, tmp_path: Path, routing: str) -> None:
+        """Jobs draw their own random numbers: in orders, routes and arbitration."""
+        mesh = {"kind": "mesh", "shape": [4, 4], "nodes_per_router": 2, "bandwidth": "1 GB/s"}
+        jobs = [
+            {"pattern": {"kind": "all-to-all", "message": message, "order": "random"},
+             "allocation": {"kind": "explicit", "nodes": [*range(first, first + 16)]}}
+            for first, message in ((0, "20 kB"), (16, "7 kB"))
+        ]  # fmt: skip
+        point = point_on(mesh, routing, engine="packet", jobs=jobs)
+        together = record_of(point, tmp_path / "both")
+        for number in range(2):
+            alone = record_of(baseline_point(point, number), tmp_path / str(number))
+            assert times(together, number) == times(alone, number)
 
     def test_a_later_start_leaves_less_to_share(self, tmp_path: Path) -> None:
         # Alone 400 and 200 us. Until both have started nothing is shared, and then each has half of the links.

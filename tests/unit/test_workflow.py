@@ -12,13 +12,10 @@ import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from snakemake.cli import get_argument_parser
-from snakemake.scheduling.job_scheduler import JobRateLimiter
-from snakemake.settings.types import MaxJobsPerTimespan, RerunTrigger
+from snakemake.settings.types import RerunTrigger
 
 from fabricstudy.cli import main
 from fabricstudy.core.errors import ConfigError, FabricstudyError
@@ -33,7 +30,6 @@ from fabricstudy.workflow.snakefile import (
     check_points,
     check_timestamps,
     check_triggers,
-    drop_default_rate,
     lock_studies,
     settings,
     summary_lines,
@@ -245,15 +241,6 @@ def test_a_stage_that_is_asked_to_end_does_so_without_a_traceback(number: int) -
     code = f"import os; from fabricstudy.workflow import stages; stages._end_when_asked(); {ask}"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (ended.returncode, ended.stderr) == (128 + number, "")
-
-
-def test_the_default_rate_of_jobs_is_dropped_and_another_one_kept() -> None:
-    default = get_argument_parser().get_default("max_jobs_per_timespan")
-    for rate, is_kept in ((default, False), ("5/1s", True)):
-        scheduler = SimpleNamespace(job_rate_limiter=JobRateLimiter(MaxJobsPerTimespan.parse_choice(rate)))
-        drop_default_rate(scheduler)
-        assert (scheduler.job_rate_limiter is not None) == is_kept
-    drop_default_rate(SimpleNamespace(job_rate_limiter=None))
 
 
 def test_a_forecast_has_every_stage_and_counts_what_it_does(

@@ -85,7 +85,7 @@ def tables_after(folder: Path, batch_cpu_s: float, cores: int, change: Callable[
     pipeline = load_pipelines("same.yaml", batch_cpu_s=batch_cpu_s)["same"]
     jobs = jobs_of(pipeline)
     write_jobs(pipeline, jobs, Path("results/same"))
-    for stage, arguments in in_order(list(commands("same", jobs, batch_cpu_s)), change):
+    for stage, arguments in in_order(list(commands(jobs, batch_cpu_s, Path("results/same"))), change):
         if stage != "report":
             run_stage(stage, [*arguments, "--cores", str(cores)] if stage == "simulate" else arguments)
     found = {"batches": str(len(jobs.batches)).encode()}

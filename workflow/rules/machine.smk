@@ -7,6 +7,7 @@ rule machine:
     """Build some machines and write their definitions."""
     input:
         study=INPUTS.study,
+        files=INPUTS.named_files,
         plan=PLAN,
     output:
         expand("results/{{study}}/machine/{{chunk}}/{file}", file=MACHINE_FILES),
@@ -17,6 +18,8 @@ rule machine:
     conda:
         "../../envs/fabricstudy.yaml"
     params:
+        plan=INPUTS.folder_of("plan"),
+        out=subpath(output[0], parent=True),
         machines=lambda wildcards: STUDIES[wildcards.study]
         .machines[wildcards.chunk]
         .machines,
@@ -26,14 +29,15 @@ rule machine:
     message:
         "Building machines of {wildcards.study} (chunk {wildcards.chunk})"
     shell:
-        "python -m fabricstudy.workflow.stages machine --study {input.study:q} --plan results/{wildcards.study}"
-        " --ids {params.machines} --out results/{wildcards.study}/machine/{wildcards.chunk} > {log:q} 2>&1"
+        "python -m fabricstudy.workflow.stages machine --study {input.study:q} --plan {params.plan:q}"
+        " --ids {params.machines} --out {params.out:q} > {log:q} 2>&1"
 
 
 rule structure:
     """Find distances and bisection of some machines."""
     input:
         study=INPUTS.study,
+        files=INPUTS.named_files,
         plan=PLAN,
         machines=expand(
             "results/{{study}}/machine/{{chunk}}/{file}", file=MACHINE_FILES
@@ -50,6 +54,8 @@ rule structure:
         mem_mb=lambda wildcards, attempt: 2000 * attempt,
         runtime=lambda wildcards, attempt: 60 * attempt,
     params:
+        plan=INPUTS.folder_of("plan"),
+        folders=INPUTS.folders,
         machines=lambda wildcards: STUDIES[wildcards.study]
         .machines[wildcards.chunk]
         .machines,
@@ -59,6 +65,6 @@ rule structure:
     message:
         "Finding the bisection of machines of {wildcards.study} (chunk {wildcards.chunk})"
     shell:
-        "python -m fabricstudy.workflow.stages structure --study {input.study:q} --plan results/{wildcards.study}"
-        " --machines results/{wildcards.study}/machine/{wildcards.chunk} --ids {params.machines} --results results"
+        "python -m fabricstudy.workflow.stages structure --study {input.study:q} --plan {params.plan:q}"
+        " --machines {params.folders:q} --ids {params.machines} --results results"
         " --out {output:q} > {log:q} 2>&1"

@@ -7,6 +7,7 @@ rule report:
     """Draw the figures of a study and write its page."""
     input:
         study=INPUTS.study_as_written,
+        files=INPUTS.named_files,
         plan=PLAN,
         tables=INPUTS.tables_of_study,
         machines=INPUTS.drawn_machines,
@@ -32,12 +33,15 @@ rule report:
     conda:
         "../../envs/fabricstudy.yaml"
     params:
+        plan=INPUTS.folder_of("plan"),
+        tables=INPUTS.folder_of("tables"),
+        out=subpath(output.page, parent=True),
         digest=lambda wildcards: STUDIES[wildcards.study].report.digest,
         machines=INPUTS.folders,
     message:
         "Writing the report of {wildcards.study}"
     shell:
-        "python -m fabricstudy.report --study {input.study:q} --plan results/{wildcards.study}"
-        " --tables results/{wildcards.study}/tables --machines {params.machines:q}"
-        " --workloads {input.workloads:q} --histories {input.histories:q} --out reports/{wildcards.study}"
+        "python -m fabricstudy.report --study {input.study:q} --plan {params.plan:q}"
+        " --tables {params.tables:q} --machines {params.machines:q}"
+        " --workloads {input.workloads:q} --histories {input.histories:q} --out {params.out:q}"
         " > {log:q} 2>&1"

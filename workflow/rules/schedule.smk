@@ -7,6 +7,7 @@ rule schedule:
     """Do some runs of a schedule: when and where each job of a trace runs."""
     input:
         study=INPUTS.study,
+        files=INPUTS.named_files,
         plan=PLAN,
         points=INPUTS.points_of_runs,
     output:
@@ -23,6 +24,7 @@ rule schedule:
         mem_mb=lambda wildcards, attempt: 2000 * attempt,
         runtime=lambda wildcards, attempt: 60 * attempt,
     params:
+        plan=INPUTS.folder_of("plan"),
         digest=lambda wildcards: STUDIES[wildcards.study]
         .schedules[wildcards.runs]
         .digest,
@@ -30,6 +32,6 @@ rule schedule:
     message:
         "Scheduling {wildcards.study}: runs {wildcards.runs}"
     shell:
-        "python -m fabricstudy.workflow.stages schedule --study {input.study:q} --plan results/{wildcards.study}"
+        "python -m fabricstudy.workflow.stages schedule --study {input.study:q} --plan {params.plan:q}"
         " --batch-cpu-s {params.batch_cpu_s} --name {wildcards.runs} --points {input.points:q}"
         " --jobs {output.jobs:q} --histories {output.histories:q} --out {output.records:q} > {log:q} 2>&1"

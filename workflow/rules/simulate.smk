@@ -8,6 +8,7 @@ rule simulate:
     input:
         # The digest covers the parts of the study, the plan and the definitions that affect the result.
         study=INPUTS.study,
+        files=INPUTS.named_files,
         plan=PLAN,
         machines=INPUTS.machines_of,
         structures=INPUTS.structures_of,
@@ -40,6 +41,7 @@ rule simulate:
         .time_min
         * attempt,
     params:
+        plan=INPUTS.folder_of("plan"),
         machines=INPUTS.folders,
         # Points of an engine that was missing, or that other code simulated, are done again.
         digest=lambda wildcards: STUDIES[wildcards.study]
@@ -48,7 +50,7 @@ rule simulate:
     message:
         "Simulating {wildcards.study}: batch {wildcards.batch}"
     shell:
-        "python -m fabricstudy.workflow.stages simulate --study {input.study:q} --plan results/{wildcards.study}"
+        "python -m fabricstudy.workflow.stages simulate --study {input.study:q} --plan {params.plan:q}"
         " --machines {params.machines:q} --structures {input.structures:q}"
         " --workloads {input.workloads:q} --name {wildcards.batch} --cores {threads} --results results"
         " --needed {input.needed:q}"
@@ -59,6 +61,7 @@ rule needed:
     """Find the points of the second stage that a precision or decision needs."""
     input:
         study=INPUTS.study_as_written,
+        files=INPUTS.named_files,
         plan=PLAN,
         structures=INPUTS.every("structure", ".jsonl"),
         records=INPUTS.first_stage,
@@ -71,9 +74,10 @@ rule needed:
     conda:
         "../../envs/fabricstudy.yaml"
     params:
+        plan=INPUTS.folder_of("plan"),
         digest=lambda wildcards: STUDIES[wildcards.study].table,
     message:
         "Finding the seeds that {wildcards.study} needs"
     shell:
-        "python -m fabricstudy.workflow.stages needed --study {input.study:q} --plan results/{wildcards.study}"
+        "python -m fabricstudy.workflow.stages needed --study {input.study:q} --plan {params.plan:q}"
         " --structures {input.structures:q} --points {input.records:q} --out {output:q} > {log:q} 2>&1"

@@ -9,6 +9,7 @@ for NAME, JOBS in STUDIES.items():
             f"small_{NAME}"
         input:
             study=str(JOBS.file),
+            files=INPUTS.named_files_of(NAME),
         output:
             INPUTS.small(NAME),
             page=report(
@@ -35,7 +36,7 @@ for NAME, JOBS in STUDIES.items():
         params:
             digest=JOBS.digest,
             batch_cpu_s=str(SETTINGS.batch_cpu_s),
-            out=lambda wildcards, output: str(Path(output[0]).parent),
+            out=subpath(output[0], parent=True),
         message:
             f"Planning, simulating and drawing {NAME}"
         shell:

@@ -6,6 +6,7 @@ rule analysis:
     """Compute the table of one named analysis."""
     input:
         study=INPUTS.study,
+        files=INPUTS.named_files,
     output:
         multiext(
             "results/{study}/tables/analysis-{analysis}", table=".parquet", text=".csv"
@@ -32,6 +33,7 @@ rule table:
     """Collect the records of a study into tidy tables and measure its claims."""
     input:
         study=INPUTS.study_as_written,
+        files=INPUTS.named_files,
         plan=PLAN,
         points=INPUTS.every("simulate", ".jsonl"),
         links=INPUTS.every("simulate", ".links.parquet"),
@@ -52,11 +54,13 @@ rule table:
     conda:
         "../../envs/fabricstudy.yaml"
     params:
+        plan=INPUTS.folder_of("plan"),
+        out=subpath(output[0], parent=True),
         digest=lambda wildcards: STUDIES[wildcards.study].table,
     message:
         "Collecting the tables of {wildcards.study}"
     shell:
-        "python -m fabricstudy.table --study {input.study:q} --plan results/{wildcards.study}"
+        "python -m fabricstudy.table --study {input.study:q} --plan {params.plan:q}"
         " --shards {input.points:q} --links {input.links:q} --structures {input.structures:q}"
-        " --analyses {input.analyses:q} --schedules {input.schedules:q} --out results/{wildcards.study}/tables"
+        " --analyses {input.analyses:q} --schedules {input.schedules:q} --out {params.out:q}"
         " > {log:q} 2>&1"

@@ -6,6 +6,7 @@ rule workload:
     """Allocate nodes to jobs, map their ranks, and count what they send."""
     input:
         study=INPUTS.study,
+        files=INPUTS.named_files,
         plan=PLAN,
         machines=INPUTS.machines_of,
         structures=INPUTS.structures_of,
@@ -21,6 +22,7 @@ rule workload:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime=lambda wildcards, attempt: 60 * attempt,
     params:
+        plan=INPUTS.folder_of("plan"),
         machines=INPUTS.folders,
         digest=lambda wildcards: STUDIES[wildcards.study]
         .workloads[wildcards.placed]
@@ -28,6 +30,6 @@ rule workload:
     message:
         "Placing jobs of {wildcards.study} (chunk {wildcards.placed})"
     shell:
-        "python -m fabricstudy.workflow.stages workload --study {input.study:q} --plan results/{wildcards.study}"
+        "python -m fabricstudy.workflow.stages workload --study {input.study:q} --plan {params.plan:q}"
         " --machines {params.machines:q} --structures {input.structures:q} --name {wildcards.placed}"
         " --out {output:q} > {log:q} 2>&1"

@@ -35,8 +35,8 @@ class Analysis(Kind, family="analysis"):
 
     @property
     def predicted_cpu_s(self) -> float:
-        """Predicted processor time; most analyses take about a second."""
-        return 1.0
+        """Predicted processor time; most analyses take one to five seconds."""
+        return 2.0
 
     def kinds_used(self) -> Iterable[type[Kind]]:
         """Return kinds whose code it runs and that the study does not name."""

@@ -15,7 +15,7 @@ from .pack import pack
 def pack_study(args: argparse.Namespace) -> None:
     """Pack a study that ran in this folder, with the code that ran it."""
     shards = (args.shards, args.structures, args.analyses, args.schedules)
-    pack(load_completed_study(args.study, Path(), *shards), checkout(), args.out)
+    pack(load_completed_study(args.study, args.plan.parents[1], *shards), checkout(), args.out)
 
 
 def check_folder(args: argparse.Namespace) -> None:
@@ -30,6 +30,7 @@ def main(arguments: list[str] | None = None) -> None:
     packing = commands.add_parser("pack", help=pack_study.__doc__, description=pack_study.__doc__)
     packing.set_defaults(work=pack_study)
     packing.add_argument("--study", type=Path, required=True, help="the study file")
+    packing.add_argument("--plan", type=Path, required=True, help="folder of the plan, results/STUDY")
     packing.add_argument("--shards", type=Path, nargs="*", default=[], help="records of points, JSON lines")
     packing.add_argument("--structures", type=Path, nargs="*", default=[], help="structures of machines, JSON lines")
     packing.add_argument("--analyses", type=Path, nargs="*", default=[], help="rows of analyses, JSON lines")

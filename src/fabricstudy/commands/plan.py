@@ -12,6 +12,7 @@ from fabricstudy.core.phrasing import count_noun, cpu_time, duration
 from fabricstudy.core.store import point_store
 from fabricstudy.engine.buffers import least_buffer_limit, may_be_short
 from fabricstudy.engine.failures import Unsupported
+from fabricstudy.engine.few_packets import few_packets
 from fabricstudy.engine.forecast import measured_factors, predicted_cpu_s
 from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.engine.registry import engine_of, missing_engines
@@ -25,9 +26,6 @@ from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.pattern.base import Pattern
 
 from .common import add_study, load_pipeline, results_folder
-
-LEAST_PACKETS, MOST_IN_FEW_PACKETS = 16, 0.1
-"""Packets of a message from which on their size hardly matters, and the share of bytes that may have fewer."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -141,17 +139,9 @@ def _packet_remarks(planned: Iterable[PlannedPoint]) -> dict[str, int]:
     """Return which programs have much of their bytes in messages of few packets, each with its number of points."""
     found: Counter[str] = Counter()
     for point in (planned_point.point for planned_point in planned):
-        least_bytes = LEAST_PACKETS * point.network.packet_bytes
-        for job in (job for job in point.jobs if type(job.pattern).estimates is not Pattern.estimates):
-            sizes = Counter[bool]()
-            for part in job.pattern.traffic(job.rank_count(point.machine.nodes, point.machine.cores_per_node)):
-                sizes[part.size_bytes < least_bytes] += int(part.messages * part.size_bytes)
-            few = sizes[True] / max(1, sizes.total())
-            if few > MOST_IN_FEW_PACKETS and engine_of(point.engine).stream_buffers(point, point.machine.build()):
-                found[
-                    f"{few:.0%} of the bytes of job {job.name} are in messages of fewer than {LEAST_PACKETS} packets, "
-                    "whose number changes the time by some per cent (docs/concepts/training.md); lower network.packet"
-                ] += 1
+        remarks = list(few_packets(point))
+        if remarks and engine_of(point.engine).stream_buffers(point, point.machine.build()):
+            found.update(remarks)
     return dict(found)
 
 

@@ -11,12 +11,10 @@ def _modules(package: str, *kinds: str) -> dict[str, str]:
 
 MODULES: dict[str, dict[str, str]] = {
     "allocation": {"fragmented": "fabricstudy.schedule.fragmented", "slurm": "fabricstudy.schedule.slurm"}
-    | dict.fromkeys(["one-group", "whole-groups"], "fabricstudy.workload.allocation.groups")
     | _modules("workload.allocation", "cluster", "explicit", "random", "spread"),
     "analysis": _modules(
         "analysis",
-        "candidates", "contention", "cost", "deadlock", "packings", "partition-lists", "partitions",
-        "printed", "resilience", "topologies",
+        "candidates", "cost", "deadlock", "partitions", "resilience", "topologies",
     ),
     "backfill": dict.fromkeys(["conservative", "drain", "easy", "none"], "fabricstudy.schedule.backfill.rules"),
     "block sizes": dict.fromkeys(["file", "linear", "power-law", "uniform"], "fabricstudy.workload.block_sizes"),
@@ -31,7 +29,6 @@ MODULES: dict[str, dict[str, str]] = {
     "mapping": _modules(
         "workload.mapping",
         "annealing", "best", "curve", "exchange", "file", "greedy", "linear", "orb", "random", "recursive-bisection",
-        "scotch",
     ),
     "message sizes": dict.fromkeys(["lognormal", "table", "uniform"], "fabricstudy.workload.sizes"),
     "order": dict.fromkeys(["fcfs", "largest-first", "shortest-first"], "fabricstudy.schedule.order.simple") | _modules(
@@ -64,15 +61,24 @@ SYNONYMS = {"machine": {"dragonfly+": "megafly"}}
 
 BUNDLED_EXTENSIONS: dict[str, dict[str, str]] = {
     "allocation": dict.fromkeys(
-        ["building-blocks", "convex-block", "cuboid", "swapped-cluster", "tree-partition"], "partitioning"
+        [
+            "building-blocks", "convex-block", "cuboid", "one-group", "swapped-cluster", "tree-partition",
+            "whole-groups",
+        ],
+        "partitioning",
     ),
-    "analysis": {kind: kind.replace("-", "_") for kind in ("caps", "design", "express-lines", "isoperimetry")},
+    "analysis": {
+        kind: kind.replace("-", "_")
+        for kind in (
+            "caps", "contention", "design", "express-lines", "isoperimetry", "packings", "partition-lists", "printed",
+        )
+    },
     "engine": {"htsim": "htsim"},
     "machine": {"twisted-torus": "twisted_torus"},
-    "mapping": {"ordered": "ordered"},
+    "mapping": {"ordered": "ordered", "scotch": "scotch"},
     "pattern": dict.fromkeys(["patches", "placed-patches"], "namd")
     | dict.fromkeys(["spread", "sub-all-to-all", "unstructured-mesh"], "low_diameter")
     | {"hop-pairs": "wicon", "states-planes": "openatom", "strassen-bfs": "caps"}
     | {kind: kind.replace("-", "_") for kind in ("b-eff", "domain-all-to-all", "furthest-pairing", "refined-blocks")},
-}
+}  # fmt: skip
 """The file in ``configs/extensions`` of each kind that a study has to list as an extension."""

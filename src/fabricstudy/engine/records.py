@@ -13,13 +13,13 @@ from fabricstudy.structure.bound import (
     computing_bound_ns,
     load_time_ns,
     lower_bound,
-    phase_bound_ns,
 )
 from fabricstudy.structure.load import LinkLoads, has_loads, link_support
 from fabricstudy.structure.message_times import message_times_ns
 from fabricstudy.structure.sharing import link_sharing
 from fabricstudy.workload.messages import PlacedJob
 from fabricstudy.workload.operations import Operations
+from fabricstudy.workload.phases import operations_of
 
 from .buffers import buffer_columns
 from .caveats import takes_other_paths
@@ -34,16 +34,12 @@ def job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMachi
     """Return size, lower bounds and mapping quality of a job."""
     machine = analysed.machine
     loads = loads_by_routes(job, machine, point.routing)
-    bound = load_ns = phase_ns = critical_ns = None
+    bound = load_ns = critical_ns = None
     compute: Record = {}
     if not job.background:  # what a background job sends and computes depends on the others
         bound, load_ns = _bound(job, loads, point, analysed)
-        if job.operations is None:
-            phase_ns = _phase_bound_ns(job, machine, point)
-        else:
-            critical_ns = job_critical_path_ns(
-                job.operations, job.node_of_rank, machine, *_message_limits(point, machine)
-            )
+        limits = _message_limits(point, machine)
+        critical_ns = job_critical_path_ns(operations_of(job), job.node_of_rank, machine, *limits)
         computed_ns = _computed_ns_per_rank(job)
         if computed_ns is not None:
             compute["compute_ns"] = float(computed_ns.mean())
@@ -56,20 +52,12 @@ def job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMachi
         "bound_ns": bound and bound.time_ns,
         "bound_method": bound and bound.method,
         "expected_load_ns": load_ns,
-        "phase_bound_ns": phase_ns,
-        "critical_path_ns": phase_ns if critical_ns is None else critical_ns,
+        "phase_bound_ns": critical_ns if job.operations is None else None,
+        "critical_path_ns": critical_ns,
         **compute,
         **buffer_columns(point, machine, engine_of(point.engine)),
         **mapping_record(job, point.jobs[index].pattern, machine, loads, analysed.cut_side),
     }
-
-
-def _phase_bound_ns(job: PlacedJob, machine: Machine, point: Point) -> float:
-    sent, computing = job.messages, job.computing
-    messages = sent.phase, sent.source, sent.destination, sent.size_bytes
-    columns = () if computing is None else computing.columns
-    latency_ns, routing, host_Bps = _message_limits(point, machine)
-    return phase_bound_ns(machine, job.node_of_rank, messages, latency_ns, columns, routing, host_Bps)
 
 
 def _message_limits(point: Point, machine: Machine) -> tuple[float, Routing | None, float]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from fabricstudy.core.columns import ADDED_EXPERIMENTS, DIFFERS, DONE, IN_PART, NOT_RUN, REPRODUCED, UNDECIDED
@@ -49,20 +50,33 @@ _VERDICT_WORDS = {
 
 
 def _saturation_sentence(tables: Tables) -> str:
-    """Return the saturation loads that were searched, with their intervals and bounds."""
+    """Return the saturation loads that were searched, with their intervals and bounds; of many, their ranges."""
     searched = tables.latency[tables.latency["saturation_load"].notna()]
     if searched.empty:
         return ""
+    measure = "as a share of the bandwidth of a node's link"
     axes = [axis for axis in axes_of(searched) if searched[axis].nunique() > 1]
+    groups = list(searched.groupby(axes, sort=False)) if axes else [((), searched)]
+    if len(groups) > _MOST_LOADS:
+        by, ranges = _ranges(searched, axes)
+        return f"Range of the saturation load, {measure}, by {by}: {'; '.join(ranges)}."
     parts = []
-    for labels, rows in searched.groupby(axes, sort=False) if axes else [((), searched)]:
+    for labels, rows in groups:
         load, bound = (number(rows[name].median(), 3) for name in ("saturation_load", "saturation_bound"))
         low, high = number(rows["saturation_low"].min(), 3), number(rows["saturation_high"].max(), 3)
         named = ", ".join(f"{axis} {label_text(label)}" for axis, label in zip(axes, labels, strict=True))
         parts.append(f"{named}{': ' * bool(named)}{load} ({low} to {high}, bound {bound})")
-    shown = parts[:_MOST_LOADS] + [f"{len(parts) - _MOST_LOADS} more"] * (len(parts) > _MOST_LOADS)
-    measure = "Saturation load with its interval, as a share of the bandwidth of a node's link"
-    return f"{measure}: {'; '.join(shown)}."
+    return f"Saturation load with its interval, {measure}: {'; '.join(parts)}."
+
+
+def _ranges(searched: pd.DataFrame, axes: list[str]) -> tuple[str, list[str]]:
+    """Return the axis along which the median of the saturation load changes most, and the range at each label."""
+    loads = {axis: searched.groupby(axis, sort=False)["saturation_load"] for axis in axes}
+    by = max(axes, key=lambda axis: np.ptp(loads[axis].median()))
+    return by, [
+        f"{label_text(label)} {number(low, 3)} to {number(high, 3)}"
+        for label, low, high in loads[by].agg(["min", "max"]).itertuples()
+    ][:_MOST_LOADS]
 
 
 def _claim_sentence(tables: Tables) -> str:
@@ -188,7 +202,7 @@ def _engine_sentence(tables: Tables) -> str:
         middle, text = _distribution(part["ratio"], 3)
         rank = number(part["runtime_a_ns"].rank().corr(part["runtime_b_ns"].rank()), 3)
         pairs.append(f"Ratio of the runtimes by {pair}: {middle} in the median ({text}); rank correlation {rank}.")
-    return " ".join([*pairs, _verdict_sentence(tables.verdicts)] if pairs else [])
+    return " ".join([*pairs, _verdict_sentence(tables.verdicts)]).strip() if pairs else ""
 
 
 def _distribution(values: pd.Series[Any], digits: int, unit: str = "") -> tuple[str, str]:

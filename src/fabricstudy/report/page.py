@@ -106,6 +106,7 @@ def render(
             *screening_sentences(tables),
             *summaries.spot_check_summary(tables),
             *summaries.buffer_limits(tables),
+            *summaries.few_packet_remarks(plan, tables),
         ],
         machine=_machine_picture(plan, tables.points, inputs),
         lead=None if lead is None else pictures[0],
@@ -188,7 +189,7 @@ def _machines(plan: Plan, tables: Tables) -> TextTable:
         bisection = number(high) if row["bisection_exact"] else f"{number(low)} to {number(high)}"
         facts = [number(row[name]) for name in SIZES_OF_MACHINE]
         bandwidth = getattr(plan.machines.get(row["machine_id"]), "bandwidth", None)
-        full_Bps = row["nodes"] // 2 * getattr(bandwidth, "host_Bps", 0.0)
+        full_Bps = row["nodes"] // 2 * (getattr(bandwidth, "host_Bps", None) or 0.0)
         share = number(100 * row["bisection_upper_Bps"] / full_Bps, 3) if full_Bps else NO_NUMBER
         labels = [label_text(row[axis]) for axis in axes]
         known = [*labels, *others.get(row["machine_id"], ())]

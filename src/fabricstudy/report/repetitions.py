@@ -6,6 +6,7 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
+import matplotlib as mpl
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure as Canvas
@@ -18,6 +19,7 @@ from fabricstudy.table.files import Tables
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 
+from .figure_style import STYLE
 from .text import TextTable, number
 
 
@@ -90,11 +92,12 @@ def _cell(value: Any) -> str:
 
 def seeds_picture(tables: Tables) -> bytes:
     """Return a histogram of the seeds of the combinations, as SVG."""
-    canvas = Canvas(figsize=(5, 2.4), layout="constrained")
-    axes = canvas.subplots()
-    sns.histplot(tables.repetitions, x="seeds", hue="outcome", multiple="stack", discrete=True, ax=axes)
-    axes.set(xlabel="seeds", ylabel="combinations")
-    axes.locator_params(integer=True)
     content = io.BytesIO()
-    canvas.savefig(content, format="svg", metadata={"Date": None})
+    with mpl.rc_context(STYLE):
+        canvas = Canvas(figsize=(5, 2.4), layout="constrained")
+        axes = canvas.subplots()
+        sns.histplot(tables.repetitions, x="seeds", hue="outcome", multiple="stack", discrete=True, ax=axes)
+        axes.set(xlabel="seeds", ylabel="combinations")
+        axes.locator_params(integer=True)
+        canvas.savefig(content, format="svg", metadata={"Date": None})
     return content.getvalue()

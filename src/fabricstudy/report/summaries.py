@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pandas as pd
@@ -9,6 +10,7 @@ import pandas as pd
 from fabricstudy.core.columns import DONE, NOT_RUN, SPOT_CHECK, UNDECIDED
 from fabricstudy.core.phrasing import count_noun, quantity
 from fabricstudy.core.quantities import HOUR_S
+from fabricstudy.engine.few_packets import few_packets
 from fabricstudy.engine.registry import engine_of, simulates
 from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.study.model import Study
@@ -126,6 +128,14 @@ def buffer_limits(tables: Tables) -> list[str]:
         f"times round trip of a link, so that one stream of packets has at most {' to '.join(shares)} % of the "
         f"bandwidth (column buffer_limit). That waiting is no contention; {needed} would do."
     ]
+
+
+def few_packet_remarks(plan: Plan, tables: Tables) -> list[str]:
+    """Return a sentence on each program with many messages of few packets, on engines that simulate packets."""
+    simulated = set(tables.jobs.loc[tables.jobs["buffer_limit"].notna(), "point_id"])
+    points = [planned.point for name, planned in plan.points.items() if name in simulated]
+    found = Counter(text for point in points for text in few_packets(point))
+    return [f"Packets: {text} ({count_noun(count, 'point')})." for text, count in found.items()]
 
 
 def predictor_summary(tables: Tables) -> TextTable:
@@ -251,11 +261,13 @@ def _engines(tables: Tables) -> dict[str, type[EngineSettings]]:
 
 
 def spot_check_summary(tables: Tables) -> list[str]:
-    """Return a sentence for each engine with a spot check: its runtimes relative to the checking engine."""
+    """Return a sentence for each engine that needs a check, unless the study compares it with the checking engine."""
     done = tables.points[tables.points["status"] == DONE].groupby("engine")["point_id"].nunique()
+    compared = tables.points.loc[tables.points["experiment"] != SPOT_CHECK, "engine"].unique()
     return [
         f"Spot check: {done.get(name, 0):,} points were simulated on {name}. {_runtime_ratio(tables, name, by)}"
         for name, by in _checked_engines(tables).items()
+        if by not in compared
     ]
 
 

@@ -53,8 +53,8 @@ class AdaptiveMinimalRoutes(MemorylessRoutes):
     def support(self, flows: Flows) -> Bools:
         return self._minimal.support(flows)
 
-    def ways(self, flows: Flows) -> PathGraph | None:
-        return self._minimal.ways(flows)
+    def path_graph(self, flows: Flows) -> PathGraph | None:
+        return self._minimal.path_graph(flows)
 
 
 class Adaptive(Routing, kind="adaptive"):

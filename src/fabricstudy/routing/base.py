@@ -120,7 +120,7 @@ class Routes(ABC):
     def support(self, flows: Flows) -> Bools:
         """Return the links that packets may use, bool [links]."""
 
-    def ways(self, flows: Flows) -> PathGraph | None:
+    def path_graph(self, flows: Flows) -> PathGraph | None:
         """Return all paths that packets may take; None for non-minimal routings, or if there are too many."""
         return None
 
@@ -170,7 +170,7 @@ class MemorylessRoutes(Routes):
                 state = np.unique(reached[~seen[reached]])
         return used
 
-    def ways(self, flows: Flows) -> PathGraph | None:
+    def path_graph(self, flows: Flows) -> PathGraph | None:
         # Follow all flows hop by hop; the states after each hop have lower numbers than those before it.
         if len(flows.source) > MAX_FLOWS:
             return None

@@ -8,7 +8,7 @@ virtual channel suffices. Parallel cables are one link.
 
 import numpy as np
 
-from fabricstudy.core.arrays import Int32s, Ints
+from fabricstudy.core.arrays import Int32s, Ints, number_within
 from fabricstudy.machine.graph import Machine
 
 from .base import ChannelScheme, NextHops, ObliviousMemorylessRoutes, Routes, Routing
@@ -66,9 +66,8 @@ def _links_up(machine: Machine, level: Int32s) -> tuple[Ints, Ints]:
     rises = rises[np.lexsort((machine.link_head[rises], machine.link_tail[rises]))]
     tail = machine.link_tail[rises]
     parents = np.bincount(tail, minlength=machine.routers)
-    number = np.arange(len(rises)) - (np.cumsum(parents) - parents)[tail]
     up = np.full((machine.routers, max(1, int(parents.max(initial=0)))), NO_LINK, dtype=np.int64)
-    up[tail, number] = rises
+    up[tail, number_within(tail)] = rises
     return up, parents
 
 

@@ -46,7 +46,7 @@ class EcmpRoutes(Routes):
             load += sum_by_index(link, flows.size_bytes[flow], self.machine.links)
         return load
 
-    def ways(self, flows: Flows) -> PathGraph | None:
+    def path_graph(self, flows: Flows) -> PathGraph | None:
         count, hops = len(flows.source), list(self._hops(flows))
         if not hops:
             return None

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fabricstudy.core.arrays import Bools, Floats, Ints
+from fabricstudy.core.arrays import Bools, Floats, Ints, number_within
 
 from .base import Flows, MemorylessRoutes, RouteError, Routes, sum_by_index
 
@@ -158,6 +158,6 @@ class PathRoutes(Routes):
                 f"a path leads from router {tail[missing[0]]} to {paths.router[missing[0]]}, without a cable"
             )
         hop = np.repeat(np.arange(len(wanted)), end - begin)
-        link = order[np.arange(len(hop)) - np.repeat(np.cumsum(end - begin) - end, end - begin)]
+        link = order[begin[hop] + number_within(hop)]
         cables = machine.cable_count[link // 2].astype(np.float64)
         return hop, link, cables / sum_by_index(hop, cables, len(wanted))[hop]

@@ -37,7 +37,7 @@ class MinimalRoutes(ObliviousMemorylessRoutes):
     def support(self, flows: Flows) -> Bools:
         return self.loads(Flows(flows.source, flows.goal, np.ones(len(flows.source)))) > 0
 
-    def ways(self, flows: Flows) -> PathGraph | None:
+    def path_graph(self, flows: Flows) -> PathGraph | None:
         from .kernels import minimal_ways
 
         goals, number = np.unique(flows.goal, return_inverse=True)

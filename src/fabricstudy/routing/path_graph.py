@@ -9,10 +9,10 @@ class PathGraph(NamedTuple):
     """Paths of flows; a state is a packet at a router with a goal."""
 
     begin: Ints
-    """State s has the ways ``begin[s] : begin[s + 1]``, none at a goal; int64 [states + 1]."""
+    """State s has the hops ``begin[s] : begin[s + 1]``, none at a goal; int64 [states + 1]."""
     link: Int32s
     to: Int32s
-    """Directed link and next state, which has a lower number, of each way; int32 [ways] each."""
+    """Directed link and next state, which has a lower number, of each hop; int32 [hops] each."""
     start: Ints
     """First state of each flow; int64 [flows]."""
     size_bytes: Floats

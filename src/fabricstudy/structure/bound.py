@@ -7,8 +7,8 @@ and the links of the paths that the routing allows carry the bytes at the best s
 The transfer time of the *expected link loads* is not a bound: loads assume an even split over paths, or are
 expectations over random detours (Valiant). A run may be faster.
 
-The link bound ignores latency and phases. The *phase bound* considers only these, without contention. The phase bound
-includes all computation, the link bound that before the first message and the total of the busiest rank.
+The link bound ignores latency and dependencies, which `fabricstudy.workload.critical_path` considers. It includes the
+computation before the first message and the total of the busiest rank.
 """
 
 from typing import NamedTuple
@@ -22,7 +22,6 @@ from fabricstudy.machine.hops import hop_distances
 from fabricstudy.routing.base import Routing, cached_routes
 
 from .load import LinkLoads, link_loads, router_flows
-from .message_times import message_times_ns
 from .split import best_split_s
 
 
@@ -99,10 +98,10 @@ def _paths_ns(
         load_ns = float(np.max(load_bytes / machine.link_capacity_Bps, initial=0.0)) * NS_PER_S
     if routes.single_path or load_ns <= known_ns:
         return load_ns if routes.single_path else known_ns
-    ways = routes.ways(router_flows(machine, routes, source, destination, size_bytes))
-    if ways is None:
+    paths = routes.path_graph(router_flows(machine, routes, source, destination, size_bytes))
+    if paths is None:
         return known_ns
-    return best_split_s(machine.link_capacity_Bps, ways, load_bytes, known_ns / NS_PER_S) * NS_PER_S
+    return best_split_s(machine.link_capacity_Bps, paths, load_bytes, known_ns / NS_PER_S) * NS_PER_S
 
 
 def cuts_ns(
@@ -127,37 +126,6 @@ def hops_ns(machine: Machine, size_bytes: Floats, hops: Integers) -> float:
     """
     # The threads of BLAS take ten times as long; a pairwise sum rounds less than a running one.
     return float(np.sum(size_bytes * hops) / machine.link_capacity_Bps.sum() * NS_PER_S) if machine.links else 0.0
-
-
-def phase_bound_ns(
-    machine: Machine,
-    node_of_rank: Integers,
-    messages: tuple[Integers, ...],
-    router_latency_ns: float,
-    computing: tuple[Numbers, ...] = (),
-    routing: Routing | None = None,
-    host_Bps: float | None = None,
-) -> float:
-    """Return the lower bound from the critical path of messages and computations, in ns.
-
-    A rank ends a phase when all messages that it sends or receives in it have arrived, and it has computed; then it
-    computes what precedes its next phase, and posts the messages of that; for their times see `message_times_ns`.
-
-    `messages` are phase, source, destination and bytes (integers [messages]), sorted by phase; sources and destinations
-    are ranks. `computing` is phase, rank, and the times (ns) before a rank posts the messages of a phase and concurrent
-    with them ([rows] each), sorted by phase.
-    """
-    # Imports numba, which planning does not need.
-    from fabricstudy.routing.kernels import last_arrival_ns
-
-    phase, source, destination, size_bytes = (np.asarray(column, dtype=np.int64) for column in messages)
-    ends = node_of_rank[source], node_of_rank[destination]
-    _, time_ns = message_times_ns(machine, *ends, size_bytes, router_latency_ns, routing, host_Bps)
-    rows = computing or (np.zeros(0),) * 4
-    computing_phase, rank = (np.asarray(column, dtype=np.int64) for column in rows[:2])
-    before_ns, beside_ns = (np.asarray(column, dtype=np.float64) for column in rows[2:])
-    sends = phase, source, destination, time_ns
-    return float(last_arrival_ns(*sends, len(node_of_rank), computing_phase, rank, before_ns, beside_ns))
 
 
 def _cut_s(machine: Machine, part: Ints, source: Integers, destination: Integers, size: Floats) -> float:

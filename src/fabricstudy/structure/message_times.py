@@ -50,12 +50,12 @@ def _paths(
         goal = destination if routes.by_destination_node else goal
         apart = np.flatnonzero(routers[source] != routers[destination])
         pairs, pair = np.unique(np.stack([start[apart], goal[apart]]), axis=1, return_inverse=True)
-        ways = routes.ways(Flows(pairs[0], pairs[1], np.ones(pairs.shape[1]))) if len(apart) else None
-        if ways is not None:
+        paths = routes.path_graph(Flows(pairs[0], pairs[1], np.ones(pairs.shape[1]))) if len(apart) else None
+        if paths is not None:
             class_ns = np.array([link.latency_ns for link in machine.classes])
             class_Bps = np.array([link.bandwidth_Bps for link in machine.classes])
             link_Bps = class_Bps[machine.link_class] if routes.one_cable else machine.link_capacity_Bps
-            of_pair = ways.limits(link_Bps, class_ns[machine.link_class] + router_latency_ns)
+            of_pair = paths.limits(link_Bps, class_ns[machine.link_class] + router_latency_ns)
             path_Bps, path_ns = np.full(len(source), np.inf), np.zeros(len(source))
             path_Bps[apart], path_ns[apart] = (limit[pair.ravel()] for limit in of_pair)
             return path_Bps, path_ns

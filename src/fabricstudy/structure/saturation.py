@@ -111,8 +111,8 @@ def _routed_s(machine: Machine, between_bytes: Floats, routing: Routing, known_s
     load_bytes = routes.loads(flows) if routes.oblivious else None
     if load_bytes is not None and float(np.max(load_bytes / machine.link_capacity_Bps, initial=0.0)) <= known_s:
         return "paths", 0.0
-    ways = routes.ways(flows)
-    return "paths", 0.0 if ways is None else best_split_s(machine.link_capacity_Bps, ways, load_bytes, known_s)
+    paths = routes.path_graph(flows)
+    return "paths", 0.0 if paths is None else best_split_s(machine.link_capacity_Bps, paths, load_bytes, known_s)
 
 
 def zero_load_ns(

@@ -26,7 +26,7 @@ CLOSE = 0.99
 """Share of the best split at which the search ends."""
 
 MAX_SPLIT_STEPS, WORK = 30, 1 << 24
-"""Limits of steps, and of ways over all steps (0.1 s)."""
+"""Limits of steps, and of hops of all paths over all steps (0.1 s)."""
 
 MAX_LP_LINKS, MAX_LP_SOLVES = 512, 15
 """Limits of links of a small machine, and of linear programs for it (some ms each)."""
@@ -34,15 +34,15 @@ MAX_LP_LINKS, MAX_LP_SOLVES = 512, 15
 _HALVINGS = 15
 
 
-def best_split_s(capacity_Bps: Floats, ways: PathGraph, load_bytes: Floats | None, known_s: float) -> float:
-    """Return a lower bound on the transfer time of the flows of `ways` under any split, in s.
+def best_split_s(capacity_Bps: Floats, paths: PathGraph, load_bytes: Floats | None, known_s: float) -> float:
+    """Return a lower bound on the transfer time of the flows of `paths` under any split, in s.
 
     It is exact where each flow has one path, and on small machines mostly within 1 % of the best split. The search
     starts at the loads `load_bytes` [links], if any, and ends when the known bound `known_s` cannot be improved.
     """
-    load = ways.shortest(1 / capacity_Bps) if load_bytes is None else load_bytes
+    load = paths.shortest(1 / capacity_Bps) if load_bytes is None else load_bytes
     bound_s, best_s, lengths, splits = known_s, np.inf, np.zeros(len(load)), [load]
-    steps = int(np.clip(WORK // max(len(ways.link), 1), 1, MAX_SPLIT_STEPS))
+    steps = int(np.clip(WORK // max(len(paths.link), 1), 1, MAX_SPLIT_STEPS))
     for step in range(steps):
         busy_s = load / capacity_Bps
         most_s = busy_s.max(initial=0.0)
@@ -54,15 +54,15 @@ def best_split_s(capacity_Bps: Floats, ways: PathGraph, load_bytes: Floats | Non
         growth = np.where(relative > 1 - 1e-9, 1.0, 0.0) if step == 0 else np.exp(EXPONENT * (relative - 1))
         length = growth / growth.sum() / capacity_Bps
         lengths += length
-        splits.append(ways.shortest(length))
+        splits.append(paths.shortest(length))
         bound_s = max(bound_s, float(splits[-1] @ length))
         load = load + _moved(relative, splits[-1] / capacity_Bps / most_s) * (splits[-1] - load)
     if len(capacity_Bps) <= MAX_LP_LINKS:
-        return _by_programs(capacity_Bps, ways, splits, bound_s)
-    return max(bound_s, float(ways.shortest(lengths) @ lengths / steps))
+        return _by_programs(capacity_Bps, paths, splits, bound_s)
+    return max(bound_s, float(paths.shortest(lengths) @ lengths / steps))
 
 
-def _by_programs(capacity_Bps: Floats, ways: PathGraph, splits: list[Floats], bound_s: float) -> float:
+def _by_programs(capacity_Bps: Floats, paths: PathGraph, splits: list[Floats], bound_s: float) -> float:
     from scipy.optimize import linprog
 
     for _ in range(MAX_LP_SOLVES):
@@ -78,7 +78,7 @@ def _by_programs(capacity_Bps: Floats, ways: PathGraph, splits: list[Floats], bo
         if solution.fun is None or bound_s >= CLOSE * solution.fun * scale:
             break
         length = np.maximum(-solution.ineqlin.marginals, 0.0) / capacity_Bps
-        splits.append(ways.shortest(length))
+        splits.append(paths.shortest(length))
         bound_s = max(bound_s, float(splits[-1] @ length / (length @ capacity_Bps)))
     return bound_s
 

@@ -8,11 +8,13 @@ from collections.abc import Mapping
 from .pipeline import Pipeline
 
 START_CPU_S = {
-    "plan": 1.2, "machine": 0.8, "structure": 0.9, "workload": 0.7, "simulate": 0.9, "schedule": 0.9,
+    "plan": 1.0, "machine": 0.8, "structure": 0.9, "workload": 0.7, "simulate": 0.9, "schedule": 0.9,
     "analysis": 0.9, "table": 1.9, "report": 2.2,
 }  # fmt: skip
 """Of a job of each rule, mostly imports."""
 
+PLAN_POINT_CPU_S = 1.2e-3
+"""Of the plan for each point."""
 BUILD_CPU_S, CABLE_CPU_S = 0.02, 2e-6
 STRUCTURE_CPU_S, PAIR_CPU_S = 0.6, 5e-7
 """Of the distances and the bisection of a machine, and of each pair of its routers."""
@@ -35,6 +37,7 @@ def _work_cpu_s(pipeline: Pipeline) -> dict[str, float]:
     plan = pipeline.plan
     machines = plan.machines.values()
     return {
+        "plan": PLAN_POINT_CPU_S * len(plan.points),
         "machine": sum(BUILD_CPU_S + CABLE_CPU_S * machine.cables for machine in machines),
         "structure": sum(STRUCTURE_CPU_S + PAIR_CPU_S * machine.routers**2 for machine in machines),
         "workload": sum(workload.cpu_s for workload in pipeline.workloads.values()),

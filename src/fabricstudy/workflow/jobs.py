@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from fabricstudy.core.files import atomic_text
-from fabricstudy.study.file import parse_study_name
+from fabricstudy.study.file import parse_study_name, study_files
 from fabricstudy.study.plan_file import PLAN_FILES, write_plan
 
 from .forecast import job_cpu_s, work_cpu_s
@@ -74,6 +74,8 @@ class StudyJobs(BaseModel):
     """All jobs of a study, by the names of their files; texts are digests."""
 
     file: Path
+    files: list[Path]
+    """The files that the study names."""
     plan: str
     machines: dict[str, MachineJob]
     workloads: dict[str, WorkloadJob]
@@ -124,6 +126,7 @@ def jobs_of(pipeline: Pipeline) -> StudyJobs:
     workload_chunk = {item.workload_id: name for name, chunk in pipeline.workload_chunks.items() for item in chunk}
     return StudyJobs(
         file=pipeline.file,
+        files=study_files(pipeline.file)[1:],
         plan=pipeline.plan_digest,
         machines=machines,
         workloads={

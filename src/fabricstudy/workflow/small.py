@@ -13,17 +13,17 @@ from fabricstudy.core.errors import FabricstudyError
 
 from .jobs import StudyJobs, jobs_of, load_studies, read_jobs, write_jobs
 from .pipeline import BATCH_CPU_S, load_pipelines
-from .snakefile import RESULTS, Inputs, lock_studies, unlock
+from .snakefile import REPORTS, RESULTS, Inputs, lock_studies, unlock
 
 _MODULES = {"table": "fabricstudy.table.__main__", "report": "fabricstudy.report.__main__"}
 
 
 def make_study(args: argparse.Namespace) -> None:
     """Do all stages of a small study in one process."""
-    ((name, pipeline),) = load_pipelines(str(args.study), batch_cpu_s=args.batch_cpu_s).items()
+    (pipeline,) = load_pipelines(str(args.study), batch_cpu_s=args.batch_cpu_s).values()
     jobs = jobs_of(pipeline)
     write_jobs(pipeline, jobs, args.out)
-    for stage, arguments in commands(name, jobs, args.batch_cpu_s):
+    for stage, arguments in commands(jobs, args.batch_cpu_s, args.out):
         run_stage(stage, arguments)
 
 
@@ -41,7 +41,7 @@ def make_tables_and_report(name: str) -> None:
         raise FabricstudyError(f"{missing[0]}: not there, the study is not done; run it first", "file-not-found")
     locked = lock_studies([study])
     try:
-        for stage, arguments in commands(study, jobs, BATCH_CPU_S):
+        for stage, arguments in commands(jobs, BATCH_CPU_S, RESULTS / study):
             if stage in _MODULES:
                 with redirect_stdout(sys.stderr):
                     run_stage(stage, arguments)
@@ -56,10 +56,12 @@ def run_stage(stage: str, arguments: list[str]) -> None:
     main(arguments if module else [stage, *arguments])
 
 
-def commands(name: str, jobs: StudyJobs, batch_cpu_s: float) -> Iterator[tuple[str, list[str]]]:
-    """Yield stage and arguments of each job of a study after its plan, in an order in which they can run."""
-    base = f"results/{name}"
-    study = ["--study", str(jobs.file), "--plan", base]
+def commands(jobs: StudyJobs, batch_cpu_s: float, base: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield stage and arguments of each job of a study after its plan, in an order in which they can run.
+
+    `base` is the folder of its results.
+    """
+    study = ["--study", str(jobs.file), "--plan", str(base)]
     folders = [f"{base}/machine/{chunk}" for chunk in jobs.machines]
     structures = [f"{base}/structure/{chunk}.jsonl" for chunk in jobs.machines]
     workloads = [f"{base}/workload/{chunk}.parquet" for chunk in jobs.workloads]
@@ -96,5 +98,5 @@ def commands(name: str, jobs: StudyJobs, batch_cpu_s: float) -> Iterator[tuple[s
     drawn = [f"{base}/schedule/{runs}.history.parquet" for runs in jobs.report.schedules]
     yield "report", [
         *study, "--tables", f"{base}/tables", "--machines", *folders, "--workloads", *workloads,
-        "--histories", *drawn, "--out", f"reports/{name}",
+        "--histories", *drawn, "--out", str(base.parents[1] / REPORTS / base.name),
     ]  # fmt: skip

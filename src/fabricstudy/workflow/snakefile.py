@@ -40,9 +40,6 @@ WILDCARDS = {
 # Tolerance for the clocks of file servers.
 MAX_CLOCK_SKEW_S = 60.0
 
-_DEFAULT_RATE = (100, 1)
-"""Snakemake's default of --max-jobs-per-timespan: jobs and seconds."""
-
 
 def _names(value: object) -> object:
     # Snakemake parses the command line as YAML: the study name 2024 is a number.
@@ -100,8 +97,8 @@ _JOBS = {"structure": "machines", "workload": "workloads", "simulate": "batches"
 class Inputs:
     """Files of the studies of a call, for rules (by wildcards) and for targets (by the name of a study)."""
 
-    def __init__(self, studies: Mapping[str, StudyJobs]) -> None:
-        self._studies = studies
+    def __init__(self, studies: Mapping[str, StudyJobs], small: bool = False) -> None:
+        self._studies, self._small = studies, small
 
     def study(self, wildcards: Any) -> Any:
         """Return the study file for rules whose digest covers what they need of it."""
@@ -112,6 +109,15 @@ class Inputs:
     def study_as_written(self, wildcards: Any) -> str:
         """Return the study file for rules that run again when it changes."""
         return str(self._studies[wildcards.study].file)
+
+    def named_files(self, wildcards: Any) -> list[Any]:
+        """Return the files that a study names, such as traces and extensions; digests cover their content."""
+        return self.named_files_of(wildcards.study)
+
+    def named_files_of(self, study: str) -> list[Any]:
+        from snakemake.io import ancient
+
+        return [ancient(str(path)) for path in self._studies[study].files]
 
     def machines_of(self, wildcards: Any) -> list[str]:
         return self._definitions(wildcards.study, self._job(wildcards).machines)
@@ -130,6 +136,14 @@ class Inputs:
     @staticmethod
     def folders(wildcards: Any, input: Any) -> list[str]:
         return list(dict.fromkeys(str(Path(file).parent) for file in input.machines))
+
+    @staticmethod
+    def folder_of(name: str) -> Callable[[Any, Any], str]:
+        """Return a function of params: the folder of the first input file of this name."""
+        return lambda wildcards, input: str(Path(input[name][0]).parent)
+
+    def machines_of_study(self, wildcards: Any) -> list[str]:
+        return self._definitions(wildcards.study, self._studies[wildcards.study].machines)
 
     def needed_points(self, wildcards: Any) -> list[str]:
         """Return the file of the needed points, if results decide which points of a batch are."""
@@ -158,6 +172,12 @@ class Inputs:
     def analyses(self, wildcards: Any) -> list[str]:
         analyses = self._studies[wildcards.study].analyses
         return [f"results/{wildcards.study}/tables/analysis-{name}.parquet" for name in analyses]
+
+    def benchmarks(self, wildcards: Any) -> list[str]:
+        jobs, folder = self._studies[wildcards.study], f"benchmarks/{wildcards.study}"
+        stages = ("structure", jobs.machines), ("simulate", jobs.batches), ("schedule", jobs.schedules)
+        named = [f"{stage}/{name}" for stage, names in (*stages, ("analysis", jobs.analyses)) for name in names]
+        return [f"{folder}/{name}.jsonl" for name in (["small"] if self._small else [*named, "table", "report"])]
 
     def drawn_machines(self, wildcards: Any) -> list[str]:
         return self._definitions(wildcards.study, self._studies[wildcards.study].report.machines)
@@ -227,17 +247,6 @@ def check_cores(cores: int | None) -> None:
     if cores is not None and cores < 1:
         remedy = "give 1 or more, or all"
         raise ConfigError("too few cores", remedy, ("--cores",), cores, "out-of-range")
-
-
-def drop_default_rate(scheduler: Any) -> None:
-    """Let Snakemake's scheduler start jobs at any rate, unless the user has set a limit.
-
-    With a limit, Snakemake 9 sets a timer whenever a job ends, and again whenever a timer fires: each second it
-    examines all waiting jobs once for each job that has ended. That took 92 instead of 15 CPU seconds for 287 jobs.
-    """
-    limiter = getattr(scheduler, "job_rate_limiter", None)  # internal to Snakemake, so that it may go
-    if limiter is not None and (limiter.max_jobs, limiter.timespan) == _DEFAULT_RATE:
-        scheduler.job_rate_limiter = None
 
 
 _TRIGGERS = {"mtime", "params", "input"}

@@ -1,4 +1,4 @@
-"""When operations start and end without contention: circles, and the critical path."""
+"""When operations start and end without contention: cycles, and the critical path."""
 
 import numpy as np
 from numba import njit
@@ -23,7 +23,7 @@ def critical_path_ns(operations: Operations, message_ns: Floats, leaving_ns: Flo
     return max(float(end_ns.max(initial=0.0)), operations.busiest_stream_ns())
 
 
-def circle(operations: Operations) -> list[int]:
+def find_cycle(operations: Operations) -> list[int]:
     """Return operations that wait for each other, each for the next one and the last for the first; none if none do."""
     nothing = np.zeros(len(operations))
     _, unmet = _walk(operations, nothing, nothing)

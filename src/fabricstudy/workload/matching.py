@@ -6,14 +6,15 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
+from typing import Any
 
 import numpy as np
 
 from fabricstudy.core.arrays import Array, Bools, Floats, Int32s, Integers, Ints
 from fabricstudy.core.input_files import MAX_RANKS, MAX_TRAFFIC_BYTES, InputFileError
 
-from .critical_path import circle
-from .operations import CALC, ENDED, MAX_STREAMS, RECEIVE, SEND, STARTED, Operations
+from .critical_path import find_cycle
+from .operations import CALC, COLUMNS, ENDED, MAX_STREAMS, RECEIVE, SEND, STARTED, Operations
 
 ANY = -1
 """Source or tag of a receive that takes any."""
@@ -60,15 +61,10 @@ class Listing:
         number = np.empty(len(order), dtype=np.int64)
         number[order] = np.arange(len(order))
         where = self.where
+        columns: dict[str, Any] = {name: getattr(self, name)[order] for name in (*COLUMNS, "peer", "tag")}
         return replace(
             self,
-            rank=self.rank[order],
-            stream=self.stream[order],
-            kind=self.kind[order],
-            duration_ns=self.duration_ns[order],
-            size_bytes=self.size_bytes[order],
-            peer=self.peer[order],
-            tag=self.tag[order],
+            **columns,
             dependent=number[self.dependent],
             needs=number[self.needs],
             mark=None if self.mark is None else self.mark[order],
@@ -77,7 +73,7 @@ class Listing:
 
 
 def matched(listing: Listing) -> Operations:
-    """Return the operations of a listing with their messages matched, and without circles.
+    """Return the operations of a listing with their messages matched, and without cycles.
 
     As in MPI, the k-th send of a rank to another with a tag is for the k-th receive there from the first with this tag,
     in the order of the listing. With receives from any source or with any tag, messages are matched in the order of a
@@ -99,7 +95,7 @@ def matched(listing: Listing) -> Operations:
         listing.needs, listing.when, mark=listing.mark, mark_names=listing.mark_names,
         received_from_any=int(np.count_nonzero(wild)),
     )  # fmt: skip
-    _check_circles(operations, listing.where)
+    _check_cycles(operations, listing.where)
     return operations
 
 
@@ -266,7 +262,7 @@ def _partners_of_a_run(listing: Listing) -> Ints:
         raise InputFileError(problem, "list both ends of each message", listing.where(at))
     if not all(started):
         at = started.index(False)
-        raise InputFileError(f"operation {at} of rank {rank[at]} never starts", "remove circles", listing.where(at))
+        raise InputFileError(f"operation {at} of rank {rank[at]} never starts", "remove cycles", listing.where(at))
     return np.array(partner, dtype=np.int64)
 
 
@@ -320,8 +316,8 @@ def _unmatched(listing: Listing, sends: Ints, of_sends: Ints, receives: Ints, of
     return InputFileError(problem, "list both ends of each message", listing.where(int(lonely)))
 
 
-def _check_circles(operations: Operations, where: Callable[[int], str]) -> None:
-    found = circle(operations)
+def _check_cycles(operations: Operations, where: Callable[[int], str]) -> None:
+    found = find_cycle(operations)
     if found:
         listed = ", ".join(str(operation) for operation in found[:10]) + (", ..." if len(found) > 10 else "")
         ranks = sorted({int(operations.rank[operation]) for operation in found})

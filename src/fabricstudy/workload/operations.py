@@ -15,6 +15,7 @@ Hoefler, Schneider and Lumsdaine: LogGOPSim. HPDC 2010, doi:10.1145/1851476.1851
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,9 @@ ENDED, STARTED = 0, 1
 """What a dependency waits for."""
 
 MAX_STREAMS = 2**15
+
+COLUMNS = ("rank", "stream", "kind", "duration_ns", "size_bytes")
+"""Columns that do not refer to other operations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,19 +82,31 @@ class Operations:
         """Return the operations with all calcs scaled, and with this end of sends."""
         return replace(self, duration_ns=self.duration_ns * factor, eager=eager)
 
+    def extended(
+        self, beside: Ints, kind: Integers, duration_ns: Floats, size_bytes: Ints, partner: Ints,
+        dependent: Ints, needs: Ints, when: Integers,
+    ) -> Operations:  # fmt: skip
+        """Return further operations behind these, each with rank, stream and mark of one `beside` it.
+
+        The other columns are those of the new operations, but the dependencies replace the present ones.
+        """
+        more = {"kind": kind, "duration_ns": duration_ns, "size_bytes": size_bytes, "partner": partner}
+        more |= {
+            name: column[beside] for name in ("rank", "stream", "mark") if (column := getattr(self, name)) is not None
+        }
+        columns: dict[str, Any] = {name: np.concatenate([getattr(self, name), added]) for name, added in more.items()}
+        return replace(self, **columns, dependent=dependent, needs=needs, when=when)
+
     def in_order(self, order: Ints) -> Operations:
         """Return the operations in another order, by their present numbers, and their dependencies sorted."""
         number = np.empty(len(order), dtype=np.int64)
         number[order] = np.arange(len(order))
         dependent, needs = number[self.dependent], number[self.needs]
         by_operation = np.lexsort((needs, dependent))
+        columns: dict[str, Any] = {name: getattr(self, name)[order] for name in COLUMNS}
         return replace(
             self,
-            rank=self.rank[order],
-            stream=self.stream[order],
-            kind=self.kind[order],
-            duration_ns=self.duration_ns[order],
-            size_bytes=self.size_bytes[order],
+            **columns,
             partner=np.where(self.partner < 0, -1, number[self.partner])[order],
             dependent=dependent[by_operation],
             needs=needs[by_operation],

@@ -1,6 +1,7 @@
 """Jobs of phases as operations with dependencies."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -35,13 +36,13 @@ def started_at(operations: Operations, start_ns: float) -> Operations:
     ranks, mark = np.arange(operations.ranks, dtype=np.int32), operations.mark
     roots = np.setdiff1d(np.arange(len(operations)), operations.dependent)
     zeros, roots_ended = np.zeros(len(ranks), dtype=np.int8), np.full(len(roots), ENDED, dtype=np.int8)
+    calcs = {"rank": ranks, "stream": zeros, "kind": zeros + CALC, "duration_ns": zeros + start_ns, "size_bytes": zeros}
+    columns: dict[str, Any] = {
+        name: np.concatenate([column, getattr(operations, name)]) for name, column in calcs.items()
+    }
     joined = replace(
         operations,
-        rank=np.concatenate([ranks, operations.rank]),
-        stream=np.concatenate([zeros, operations.stream]),
-        kind=np.concatenate([zeros + CALC, operations.kind]),
-        duration_ns=np.concatenate([zeros + start_ns, operations.duration_ns]),
-        size_bytes=np.concatenate([zeros, operations.size_bytes]),
+        **columns,
         partner=np.concatenate([zeros - 1, np.where(operations.partner < 0, -1, operations.partner + len(ranks))]),
         dependent=np.concatenate([roots, operations.dependent]) + len(ranks),
         needs=np.concatenate([operations.rank[roots], operations.needs + len(ranks)]),

@@ -1,22 +1,20 @@
-"""The rendezvous protocol as operations: a long message is sent when its receiver has answered a question."""
-
-from dataclasses import replace
+"""The rendezvous protocol as operations: a request to send and a clear to send precede each long message (RTS, CTS)."""
 
 import numpy as np
 
-from .critical_path import circle
+from .critical_path import find_cycle
 from .messages import WorkloadError
 from .operations import ENDED, RECEIVE, SEND, STARTED, Operations
 
 CONTROL_BYTES = 64
-"""Size of a question, and of an answer."""
+"""Size of a request to send, and of a clear to send."""
 
 
 def with_rendezvous(operations: Operations, above_bytes: int) -> Operations:
-    """Return operations in which a question and an answer precede each message of more than `above_bytes`.
+    """Return operations in which each message of more than `above_bytes` waits for a request and a clear to send.
 
-    A send asks when it could start, and its receiver answers when it could receive and has been asked; both go on at
-    once. What needs the start of the send or of the receive needs that of the question at this end.
+    A request to send leaves when the message could have left. The receiver clears it once the request has arrived and
+    the receive has been posted. What needs the start of the send or of the receive needs that of the request's end.
 
     Raises WorkloadError if ranks then wait for each other, as ranks do that send to each other before they receive.
     """
@@ -24,45 +22,36 @@ def with_rendezvous(operations: Operations, above_bytes: int) -> Operations:
     received, count, first = operations.partner[long], len(long), len(operations)
     if not count:
         return operations
-    # Question and answer at the source, then at the destination.
+    # At the source the request is sent and the clear is received, at the destination the reverse.
     added = np.concatenate([long, long, received, received])
-    asks, answered, asked, answers = np.split(np.arange(first, first + 4 * count), 4)
+    rts_sent, cts_received, rts_received, cts_sent = np.split(np.arange(first, first + 4 * count), 4)
     early = np.arange(first)
-    early[long], early[received] = asks, asked
+    early[long], early[received] = rts_sent, rts_received
     needs = np.where(operations.when == STARTED, early[operations.needs], operations.needs)
     moved = early[operations.dependent] != operations.dependent
     rows = [
         (operations.dependent, needs, operations.when),
-        # Questions are sent and received when their messages could be.
+        # Requests are sent and received when their messages could be.
         (early[operations.dependent][moved], needs[moved], operations.when[moved]),
     ]
     rows += [
         (dependent, needed, np.full(count, when, dtype=np.int8))
         for dependent, needed, when in (
-            (answered, asks, STARTED), (long, answered, ENDED), (answers, asked, ENDED), (received, answers, STARTED)
+            (cts_received, rts_sent, STARTED), (long, cts_received, ENDED),
+            (cts_sent, rts_received, ENDED), (received, cts_sent, STARTED),
         )
     ]  # fmt: skip
     dependent, needs, when = (np.concatenate(columns) for columns in zip(*rows, strict=True))
-    mark = operations.mark
     kinds = np.repeat(np.array([SEND, RECEIVE, RECEIVE, SEND], dtype=operations.kind.dtype), count)
-    asked_first = replace(
-        operations,
-        rank=np.concatenate([operations.rank, operations.rank[added]]),
-        stream=np.concatenate([operations.stream, operations.stream[added]]),
-        kind=np.concatenate([operations.kind, kinds]),
-        duration_ns=np.concatenate([operations.duration_ns, np.zeros(4 * count)]),
-        size_bytes=np.concatenate([operations.size_bytes, np.full(4 * count, CONTROL_BYTES)]),
-        partner=np.concatenate([operations.partner, asked, answers, asks, answered]),
-        dependent=dependent,
-        needs=needs,
-        when=when,
-        mark=None if mark is None else np.concatenate([mark, mark[added]]),
-    )
+    extended = operations.extended(
+        added, kinds, np.zeros(4 * count), np.full(4 * count, CONTROL_BYTES),
+        np.concatenate([rts_received, cts_sent, rts_sent, cts_received]), dependent, needs, when,
+    )  # fmt: skip
     # Sorted by rank; what was added stands before the message.
     place = np.concatenate([np.arange(first), added])
     sequence = np.concatenate([np.full(first, 4 * count), np.arange(4 * count)])
-    asked_first = asked_first.in_order(np.lexsort((sequence, place)))
-    if found := circle(asked_first):
-        ranks = ", ".join(map(str, sorted({int(asked_first.rank[operation]) for operation in found})[:10]))
+    extended = extended.in_order(np.lexsort((sequence, place)))
+    if cycle := find_cycle(extended):
+        ranks = ", ".join(map(str, sorted({int(extended.rank[operation]) for operation in cycle})[:10]))
         raise WorkloadError(f"with rendezvous: {above_bytes} B ranks {ranks} wait for each other; set a larger size")
-    return asked_first
+    return extended

@@ -51,7 +51,7 @@ def exact_sequences(operations: Operations) -> list[list[Step]]:
 
 
 def merged(operations: Operations) -> Operations:
-    """Return operations that start one after the other on each rank, in one stream, without circles.
+    """Return operations that start one after the other on each rank, in one stream, without cycles.
 
     Their order is that of a run in which messages take no time. For programs that are sequences nothing changes; of
     others, a rank may wait for what its next operation does not need.

@@ -1,10 +1,6 @@
-"""Factorisation of rank counts into grids, and numbering within groups."""
+"""Factorisation of rank counts into grids."""
 
 from functools import lru_cache
-
-import numpy as np
-
-from fabricstudy.core.arrays import Integers, Ints
 
 
 @lru_cache(maxsize=256)
@@ -46,18 +42,3 @@ def divisors(number: int) -> tuple[int, ...]:
     """
     low = [d for d in range(1, int(number**0.5) + 2) if number % d == 0]
     return tuple(sorted({*low, *(number // d for d in low)}))
-
-
-def index_within(group: Integers) -> Ints:
-    """Number the members of each group from 0, in ascending order.
-
-    Examples
-    --------
-    >>> index_within(np.array([0, 1, 0, 1, 1])).tolist()
-    [0, 0, 1, 1, 2]
-    """
-    order = np.argsort(group, kind="stable")
-    sizes = np.bincount(group)
-    index = np.empty(len(group), dtype=np.int64)
-    index[order] = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return index

@@ -9,7 +9,7 @@ Culler et al.: LogP: towards a realistic model of parallel computation. PPoPP 19
 Ino, Fujimoto, Hagihara: LogGPS: a parallel computational model. PPoPP 2001, doi:10.1145/379539.379592.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -43,19 +43,16 @@ def with_software_cost(operations: Operations, cost: SoftwareCost) -> Operations
     behind[receives] = count + len(sends) + np.arange(len(receives))
     needs = np.where(operations.when == ENDED, behind[operations.needs], operations.needs)
     own_ns = np.where(operations.kind[added] == SEND, cost.send_ns, cost.receive_ns)
-    mark = operations.mark
-    costly = replace(
-        operations,
-        rank=np.concatenate([operations.rank, operations.rank[added]]),
-        stream=np.concatenate([operations.stream, operations.stream[added]]),
-        kind=np.concatenate([operations.kind, np.full(len(added), CALC, dtype=operations.kind.dtype)]),
-        duration_ns=np.concatenate([operations.duration_ns, own_ns + cost.byte_ns * operations.size_bytes[added]]),
-        size_bytes=np.concatenate([operations.size_bytes, np.zeros(len(added), dtype=np.int64)]),
-        partner=np.concatenate([operations.partner, np.full(len(added), -1)]),
-        dependent=np.concatenate([before[operations.dependent], sends, behind[receives]]),
-        needs=np.concatenate([needs, before[sends], receives]),
-        when=np.concatenate([operations.when, np.full(len(added), ENDED, dtype=operations.when.dtype)]),
-        mark=None if mark is None else np.concatenate([mark, mark[added]]),
+    nothing = np.zeros(len(added), dtype=np.int64)
+    costly = operations.extended(
+        added,
+        (nothing + CALC).astype(operations.kind.dtype),
+        own_ns + cost.byte_ns * operations.size_bytes[added],
+        nothing,
+        nothing - 1,
+        np.concatenate([before[operations.dependent], sends, behind[receives]]),
+        np.concatenate([needs, before[sends], receives]),
+        np.concatenate([operations.when, (nothing + ENDED).astype(operations.when.dtype)]),
     )
     # Sorted by rank: a calc stands beside its message.
     place = np.concatenate([2 * number, 2 * sends - 1, 2 * receives + 1])

@@ -13,7 +13,7 @@ from .operations import Operations
 from .program import GroupCollective, Program, in_groups
 
 if TYPE_CHECKING:
-    from .pattern.training import Block, Group, GroupOperation, Training
+    from .pattern.training import Block, Group, GroupOperation, Pass, Training
 
 MARKS = ("forward", "backward", "tensor", "pipeline", "data", "expert")
 COMPUTE, TENSOR, PIPELINE, DATA, EXPERT = range(5)
@@ -80,15 +80,15 @@ class _Step:
         needed = self.inputs.pop((stage, forward, number), None)
         is_last = not forward and number == pattern.micro_batches - 1
         for block in blocks if forward else blocks[::-1]:
-            duration_ns = block.forward_ns if forward else block.backward_ns
-            calc = self.program.compute(ranks, COMPUTE, duration_ns, "forward" if forward else "backward")
+            part = block.forward if forward else block.backward
+            calc = self.program.compute(ranks, COMPUTE, part.time_ns, "forward" if forward else "backward")
             self.program.wait(calc, self.current[ranks])
             if needed is not None:
                 self.program.wait(calc, needed)
                 needed = None
             self.current = self.current.copy()
             self.current[ranks] = calc
-            self._exchange(stage, block, forward)
+            self._exchange(stage, part)
             if is_last and pattern.gradients.overlap:
                 self._reduce(stage, block, pattern.gradient_operations()[0])
         following = stage + (1 if forward else -1)
@@ -99,18 +99,16 @@ class _Step:
             self.program.wait(sends, self.current[ranks])
             self.inputs[following, forward, number] = receives
 
-    def _exchange(self, stage: int, block: Block, forward: bool) -> None:
+    def _exchange(self, stage: int, part: Pass) -> None:
         """Add the collectives of activations, for which the ranks wait."""
-        reduced_bytes = block.forward_reduced_bytes if forward else block.backward_reduced_bytes
-        pair_bytes = block.forward_pair_bytes if forward else block.backward_pair_bytes
         exchanges: tuple[tuple[int, Group, GroupOperation, int], ...] = (
-            (TENSOR, "tensor", "all-reduce", reduced_bytes),
-            (EXPERT, "expert", "all-to-all", pair_bytes),
+            (TENSOR, "tensor", "all-reduce", part.reduced_bytes),
+            (EXPERT, "expert", "all-to-all", part.pair_bytes),
         )
         for stream, mark, operation, size_bytes in exchanges:
-            part = self._collective(stage, mark, operation, size_bytes)
-            if part is not None:
-                self.current = self.program.collective(part, stream, mark, self.current)
+            exchange = self._collective(stage, mark, operation, size_bytes)
+            if exchange is not None:
+                self.current = self.program.collective(exchange, stream, mark, self.current)
 
     def _reduce(self, stage: int, block: Block, operation: GroupOperation) -> None:
         """Add the collectives of a block's gradients, which follow each other."""

@@ -112,7 +112,8 @@ def test_a_link_within_the_folder_goes_by_the_name_that_the_study_has(ran: Ran) 
 
 def test_the_command_says_it_in_one_line(ran: Ran) -> None:
     shutil.rmtree(ran.base / "results/made-up/tables")
-    command = [sys.executable, "-m", "fabricstudy.artifact", "pack", "--study", str(ran.study), "--out", "a.tar.gz"]
+    arguments = ["--study", str(ran.study), "--plan", "results/made-up", "--out", "a.tar.gz"]
+    command = [sys.executable, "-m", "fabricstudy.artifact", "pack", *arguments]
     done = subprocess.run(command, cwd=ran.base, capture_output=True, text=True)
     assert done.returncode == 1 and not done.stdout
     assert re.fullmatch(r"results/made-up/tables: the study made-up was not run; run snakemake .*\n", done.stderr)

@@ -266,6 +266,17 @@ def test_all_saturation_loads_of_a_study_are_told(make: Make) -> None:
     assert all(f"machine m{number}: 0.5 (0.45 to 0.55, bound 0.9)" in words for number in range(18))
 
 
+def test_many_saturation_loads_are_told_as_ranges(make: Make) -> None:
+    loads = {"saturation_bound": 0.9, "saturation_low": 0.1, "saturation_high": 0.9}
+    rows = pd.DataFrame([
+        {"experiment": "main", "machine": f"m{machine}", "draw": draw, "seed": 1,
+         "saturation_load": load - draw / 100, **loads}
+        for machine, load in ((1, 0.8), (2, 0.5)) for draw in range(13)
+    ])  # fmt: skip
+    words = told(make(figures=[]), latency=rows)
+    assert "by machine: m1 0.68 to 0.8; m2 0.38 to 0.5." in words and "draw" not in words
+
+
 def test_whose_time_it_is_where_points_have_several_jobs(make: Make) -> None:
     case = make()
     assert "slowest" not in told(case)

@@ -168,6 +168,13 @@ def test_machines_have_their_share_of_full_bisection(make: Make) -> None:
     assert [row[column] for row in machines.rows] == ["55.6", "27.8"] and column in machines.numeric
 
 
+def test_links_of_nodes_that_limit_nothing_give_no_share_of_full_bisection(make: Make) -> None:
+    rails = {"kind": "rails", "domains": 2, "accelerators": 4, "bandwidth": {"scale_up": "9 GB/s", "rail": "1 GB/s"}}
+    case = make(figures=[], claims=[], machine=rails, sweep={})
+    machines = page._machines(case.plan, case.tables)
+    assert [row[list(machines.head).index("of full (%)")] for row in machines.rows] == [page.NO_NUMBER]
+
+
 def test_machines_have_the_prices_of_the_analysis_of_costs(make: Make) -> None:
     case = make(figures=[])
     tables = case.tables

@@ -54,7 +54,7 @@ def test_report_does_the_work_of_no_other_stage(tmp_path: Path, monkeypatch: pyt
     pipeline = load_pipelines("drawn.yaml")["drawn"]
     jobs = jobs_of(pipeline)
     write_jobs(pipeline, jobs, Path("results/drawn"))
-    *others, (_, arguments) = commands("drawn", jobs, 60.0)
+    *others, (_, arguments) = commands(jobs, 60.0, Path("results/drawn"))
     for stage, of_stage in others:
         run_stage(stage, of_stage)
     done = subprocess.run([sys.executable, "-c", ALONE, *arguments], capture_output=True, text=True)

@@ -54,6 +54,12 @@ def test_other_studies_need_no_check(tmp_path: Path) -> None:
     assert spot_check_summary(tables) == [] and judged_unchecked(study, tables) == {}
 
 
+def test_a_study_that_compares_both_engines_needs_no_check(tmp_path: Path) -> None:
+    engines = {**STUDY["sweep"], "engine": {"of": "engine", "values": ["packet", "flow"]}}
+    _, tables = tables_of(tmp_path, sweep=engines, spot_check=0)
+    assert spot_check_summary(tables) == []
+
+
 def test_a_claim_on_two_engines_is_not_judged_by_flow_alone(tmp_path: Path) -> None:
     engines = {**STUDY["sweep"], "engine": {"of": "engine", "values": ["caminos", "flow"]}}
     study, tables = tables_of(tmp_path, sweep=engines)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabricstudy.engine.records import job_critical_path_ns
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.minimal import Minimal
@@ -20,11 +21,12 @@ from fabricstudy.structure.bound import (
     computing_bound_ns,
     load_time_ns,
     lower_bound,
-    phase_bound_ns,
 )
 from fabricstudy.structure.load import link_loads
 from fabricstudy.structure.message_times import message_times_ns
 from fabricstudy.study.file import validate_machine
+from fabricstudy.workload.messages import Computing, Messages
+from fabricstudy.workload.phases import from_phases
 
 
 def bounds(
@@ -127,9 +129,10 @@ def phases(
     router_ns: float = 100.0,
 ) -> float:
     """The phase bound of (phase, source, destination, bytes) and (phase, rank, before, beside), one rank a node."""
-    messages = tuple(np.array(column) for column in zip(*rows, strict=True))
-    computations = tuple(np.array(column) for column in zip(*computing, strict=True))
-    return phase_bound_ns(machine, np.arange(machine.nodes), messages, router_ns, computations)
+    messages = Messages(*(np.array(column) for column in zip(*rows, strict=True)))
+    computations = Computing(*(np.array(column) for column in zip(*computing, strict=True))) if computing else None
+    nodes = np.arange(machine.nodes, dtype=np.int32)
+    return job_critical_path_ns(from_phases(messages, computations, len(nodes)), nodes, machine, router_ns)
 
 
 def test_phases_follow_each_other(from_graph: Callable[..., Machine]) -> None:
@@ -154,8 +157,8 @@ def test_a_ring_all_gather_waits_for_each_of_its_steps(from_graph: Callable[...,
 
 def test_messages_within_a_node_take_no_time(from_graph: Callable[..., Machine]) -> None:
     machine = from_graph(nx.path_graph(2))
-    messages = tuple(np.array([column]) for column in (0, 0, 1, 1000))
-    assert phase_bound_ns(machine, np.array([1, 1]), messages, 100.0) == 0.0
+    operations = from_phases(Messages(*(np.array([column]) for column in (0, 0, 1, 1000))), None, 2)
+    assert job_critical_path_ns(operations, np.array([1, 1], dtype=np.int32), machine, 100.0) == 0.0
 
 
 TIMES = st.tuples(st.integers(0, 4000), st.integers(0, 4000))

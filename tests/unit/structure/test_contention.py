@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from fabricstudy.analysis.contention import Contention
-from fabricstudy.analysis.printed import Printed
+from fabricstudy.analysis.base import Analysis
 
-EXTENSIONS = ["ordered", "wicon"]
+EXTENSIONS = ["contention", "ordered", "printed", "wicon"]
 
 BGP = {"kind": "bluegene-p", "midplanes": [1, 1, 2]}
 XT3 = BGP | {"cores_per_node": 2}
@@ -20,7 +19,8 @@ RING = {"kind": "torus", "shape": [4], "bandwidth": "1 GB/s"}
 
 
 def rows(draws: int = 2, **cases: Any) -> dict[str, dict[str, Any]]:
-    return {row["case"]: row for row in Contention.model_validate({"cases": cases, "draws": draws}).rows()}
+    asked = Analysis.model_validate({"kind": "contention", "cases": cases, "draws": draws})
+    return {row["case"]: row for row in asked.rows()}
 
 
 def test_half_way_round_a_ring_by_hand() -> None:
@@ -65,8 +65,8 @@ def test_wicon_shares_links_by_the_ranks_of_a_node_or_by_three_times_two() -> No
 
 
 def test_a_printed_table_has_one_row_a_number() -> None:
-    table = Printed.model_validate(
-        {"tables": {"NAMD": {"default": {512: 13.93, 1024: 7.96}, "topology": {512: 13.57}}}}
+    table = Analysis.model_validate(
+        {"kind": "printed", "tables": {"NAMD": {"default": {512: 13.93, 1024: 7.96}, "topology": {512: 13.57}}}}
     )
     assert [(row["line"], row["at"], row["number"]) for row in table.rows()] == [
         ("default", 512, 13.93), ("default", 1024, 7.96), ("topology", 512, 13.57),

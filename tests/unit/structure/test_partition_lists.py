@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.core.errors import ConfigError, FabricstudyError
 from fabricstudy.study.file import validate_study
 
@@ -19,7 +20,8 @@ ASKED: dict[str, Any] = {
 
 
 def rows(**changes: Any) -> list[dict[str, Any]]:
-    return validate_study({"study": "x", "analyses": {"a": ASKED | changes}}).analyses["a"].rows()
+    study = {"study": "x", "extensions": ["extensions/partition_lists.py"], "analyses": {"a": ASKED | changes}}
+    return validate_study(study, CONFIGS / "x.yaml").analyses["a"].rows()
 
 
 def taken(corner: tuple[int, ...], sides: tuple[int, ...]) -> set[tuple[Any, ...]]:

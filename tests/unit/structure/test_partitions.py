@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricstudy.core.errors import FabricstudyError
@@ -159,6 +159,7 @@ def test_too_many_cuboids() -> None:
 
 
 @given(midplanes)
+@settings(max_examples=30)
 def test_a_shorter_longest_side_has_the_larger_bisection(sides: list[int]) -> None:
     assert all(
         size.misordered == 0 for size in geometries_by_size(partition_space(grid("bluegene-q", midplanes=sides)))

@@ -12,12 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabricstudy.engine.records import job_critical_path_ns
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
 from fabricstudy.structure.bisection import BisectionBounds, bisection_bounds
-from fabricstudy.structure.bound import load_time_ns, lower_bound, phase_bound_ns
+from fabricstudy.structure.bound import load_time_ns, lower_bound
 from fabricstudy.structure.load import link_loads
 from fabricstudy.study.file import validate_machine
+from fabricstudy.workload.messages import Messages
+from fabricstudy.workload.phases import from_phases
 
 SPEEDS = {"local": "1 GB/s", "global": "3 GB/s", "host": "1 GB/s"}
 MACHINES: dict[str, dict[str, Any]] = {
@@ -95,7 +98,11 @@ def test_bounds_and_loads_do_not_know_the_numbers(name: str, seed: int) -> None:
                 for one, found in zip((machine, told), loads, strict=True)
             ]
             np.testing.assert_allclose(of_class[0], of_class[1], rtol=1e-9, atol=1e-6)
-    phases = [phase_bound_ns(one, np.arange(machine.nodes), messages, 100.0) for one in (machine, told)]
+    operations, nodes = (
+        from_phases(Messages(*(np.asarray(column) for column in messages)), None, machine.nodes),
+        np.arange(machine.nodes, dtype=np.int32),
+    )
+    phases = [job_critical_path_ns(operations, nodes, one, 100.0) for one in (machine, told)]
     assert phases[0] == phases[1]
 
 

@@ -86,7 +86,7 @@ def routes_with(change: Change, base: Any) -> MemorylessRoutes:
 USES: dict[str, Callable[[Any], object]] = {
     "loads": lambda routes: routes.loads(FLOWS),
     "support": lambda routes: routes.support(FLOWS),
-    "ways": lambda routes: routes.ways(FLOWS),
+    "path_graph": lambda routes: routes.path_graph(FLOWS),
     "hop list": lambda routes: hop_list.__wrapped__(routes),
     "dependencies": lambda routes: channel_dependencies(MACHINE, Fixed(routes)),
 }

@@ -106,7 +106,7 @@ def check(machine: Machine, routing: Routing, flows: Flows, exact_s: float) -> N
     even = way.loads(flows) if way.oblivious else None
     if even is not None:
         assert exact_s <= (even / machine.link_capacity_Bps).max() * ROUNDING
-    ways = way.ways(flows)
+    ways = way.path_graph(flows)
     assert ways is not None
     found_s = best_split_s(machine.link_capacity_Bps, ways, even, 0.0)
     assert 0.95 * exact_s <= found_s <= exact_s * ROUNDING
@@ -154,7 +154,7 @@ def test_paths_by_search_and_by_hops_are_the_same(seed: int) -> None:
     machine, flows = random_machine(seed, 9), random_flows(seed, 9, 30)
     way = cached_routes(machine, Minimal())
     length = np.random.default_rng(seed).random(machine.links)
-    found = [ways.shortest(length) for ways in (way.ways(flows), MemorylessRoutes.ways(way, flows))]  # type: ignore[arg-type,union-attr]
+    found = [ways.shortest(length) for ways in (way.path_graph(flows), MemorylessRoutes.path_graph(way, flows))]  # type: ignore[arg-type,union-attr]
     np.testing.assert_allclose(found[0], found[1])
     assert found[0] @ length == pytest.approx(
         sum(
@@ -168,4 +168,4 @@ def test_too_many_paths_are_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Topology.model_validate({"kind": "torus", "shape": [4, 4], "bandwidth": "1 GB/s"}).build()
     monkeypatch.setattr(base, "MAX_FLOWS", 4)
     way = cached_routes(machine, DimensionOrder())
-    assert way.ways(random_flows(1, 16, 30)) is None and way.ways(random_flows(1, 16, 2)) is not None
+    assert way.path_graph(random_flows(1, 16, 30)) is None and way.path_graph(random_flows(1, 16, 2)) is not None

@@ -59,7 +59,8 @@ HALF = {
         ({"analyses": {"p": {"kind": "partitions", "machines": {}}}}, "analyses.p.machines", "out-of-range"),
         ({"analyses": {"p": {"kind": "partitions", "machines": {"D": "dragonfly-11k"}}}}, "analyses.p.machines.D",
          "unsupported"),
-        ({"analyses": {"p": {"kind": "contention", "cases": {"a": {**HALF, "pattern": {"kind": "idle"}}}}}},
+        ({"extensions": ["extensions/contention.py"], "figures": [], "claims": [],
+          "analyses": {"p": {"kind": "contention", "cases": {"a": {**HALF, "pattern": {"kind": "idle"}}}}}},
          "analyses.p.cases.a.machine", "unsupported"),
         ({"analyses": {"p": {"kind": "partitions", "machines": {"M": "mirra"}}}}, "analyses.p.machines.M",
          "unknown-value"),
@@ -83,7 +84,7 @@ HALF = {
 )  # fmt: skip
 def test_what_is_refused(changes: dict[str, Any], path: str, code: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        validate_study({**ALONE, **changes})
+        validate_study({**ALONE, **changes}, CONFIGS / "study.yaml")
     assert (caught.value.path, caught.value.code) == (path, code)
 
 

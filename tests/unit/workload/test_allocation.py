@@ -25,6 +25,8 @@ from fabricstudy.workload.allocation.base import NO_JOB, Request
 from fabricstudy.workload.allocation.spread import SpreadAllocation
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 
+EXTENSIONS = ["partitioning"]
+
 
 def request(machine: Machine, free: np.ndarray, wanted: int) -> Request:
     """A request in which job 0 holds what is not free."""

@@ -93,10 +93,10 @@ def test_parallel_edges_add_up_and_heavy_graphs_are_scaled() -> None:
     tail, head = np.array([0, 1, 1]), np.array([1, 0, 2])
     ones = np.ones(3, dtype=np.int64)
     graph = WeightedGraph.of_graph(TaskGraph.of_edges(tail, head, np.array([1, 2, 4]), 3), ones)
-    assert graph.edge.tolist() == [3, 3, 4, 4] and graph.neighbour.tolist() == [1, 0, 2, 1]
+    assert graph.edges.data.tolist() == [3, 3, 4, 4] and graph.edges.indices.tolist() == [1, 0, 2, 1]
     heavy = WeightedGraph.of_graph(TaskGraph.of_edges(tail, head, 10**15 * np.array([1, 2, 4]), 3), ones)
-    assert heavy.edge.sum() <= 2**30
-    assert heavy.edge[2] / heavy.edge[0] == pytest.approx(4 / 3)
+    assert heavy.edges.data.sum() <= 2**30
+    assert heavy.edges.data[2] / heavy.edges.data[0] == pytest.approx(4 / 3)
 
 
 @given(seed=st.integers(0, 999), chosen=st.lists(st.booleans(), min_size=12, max_size=12))
@@ -105,5 +105,5 @@ def test_part_is_the_induced_subgraph(seed: int, chosen: list[bool]) -> None:
     part = of_networkx(graph).part(np.array(chosen))
     expected = graph.subgraph(np.flatnonzero(chosen).tolist())
     assert part.label.tolist() == sorted(expected)
-    edges = {(int(part.label[u]), int(part.label[v])) for u, v in zip(part.row, part.neighbour, strict=True)}
+    edges = {(int(part.label[u]), int(part.label[v])) for u, v in zip(*part.edges.tocoo().coords, strict=True)}
     assert edges == {*expected.edges, *((v, u) for u, v in expected.edges)}

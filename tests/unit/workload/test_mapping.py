@@ -153,7 +153,8 @@ def test_node_graph_by_hand(point: Callable[..., Point]) -> None:
     machine = point({"share": 1.0}, **shape).machine.build()
     graph = node_graph(Slots(machine, np.array([1, 0], dtype=np.int32), 2))
     assert graph.weight.tolist() == [1, 1, 0, 0]
-    edges = zip(graph.row.tolist(), graph.neighbour.tolist(), graph.edge.tolist(), strict=True)
+    joined = graph.edges.tocoo()
+    edges = zip(joined.row.tolist(), joined.col.tolist(), joined.data.tolist(), strict=True)
     assert {edge for edge in edges if edge[0] < edge[1]} == {(0, 3, 4), (1, 2, 4), (2, 3, 3)}
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.workload.critical_path import circle
+from fabricstudy.workload.critical_path import find_cycle
 from fabricstudy.workload.marks import UNMARKED, mark_times
 from fabricstudy.workload.matching import matched
 from fabricstudy.workload.operations import CALC, RECEIVE, SEND, Operations
@@ -108,7 +108,7 @@ def test_an_all_to_all_over_domains_reaches_all(order: str, forward: bool) -> No
     keys = {"kind": "domain-all-to-all", "domains": 4, "accelerators": 3, "message": "1 kB"}
     pattern: Any = Pattern.model_validate(keys | {"order": order, "forward": forward})
     operations = pattern.operations()
-    assert not circle(operations)
+    assert not find_cycle(operations)
     assert (operations.rank[operations.dependent] == operations.rank[operations.needs]).all()
     sends = operations.sends
     source, destination = operations.rank[sends], operations.rank[operations.partner[sends]]

@@ -1,4 +1,4 @@
-"""Operations with dependencies: matching, circles, GOAL, Parquet, critical path."""
+"""Operations with dependencies: matching, cycles, GOAL, Parquet, critical path."""
 
 from __future__ import annotations
 
@@ -21,18 +21,13 @@ from pydantic import ValidationError
 from fabricstudy.core.input_files import InputFileError
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
-from fabricstudy.engine.records import job_critical_path_ns
-from fabricstudy.structure.bound import phase_bound_ns
 from fabricstudy.workload.critical_path import critical_path_ns
-from fabricstudy.workload.job import computing
 from fabricstudy.workload.matching import matched
 from fabricstudy.workload.messages import Computing, Messages, WorkloadError
 from fabricstudy.workload.operations import CALC, ENDED, RECEIVE, SEND, Operations
-from fabricstudy.workload.pattern.base import Pattern, in_send_order
+from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.phases import from_phases
 from fabricstudy.workload.traces import goal, parquet
-
-from ...machines import DRAGONFLY, point_on
 
 EXAMPLE = """num_ranks 3 // with a rank that does nothing
 rank 0 {
@@ -72,7 +67,7 @@ def test_goal_is_read_as_it_is_meant() -> None:
 
 @st.composite
 def programs(draw: st.DrawFn) -> Operations:
-    """Random programs without circles: operations are listed in an order in which they can happen."""
+    """Random programs without cycles: operations are listed in an order in which they can happen."""
     ranks = draw(st.integers(2, 4))
     lines: list[list[str]] = [[] for _ in range(ranks)]
     counts = [0] * ranks
@@ -142,28 +137,6 @@ def test_a_chain_waits_for_ends_or_for_starts(word: str, expected: float) -> Non
 def test_one_stream_computes_one_thing_at_a_time() -> None:
     operations = operations_of("num_ranks 1\nrank 0 {\ncalc 70\ncalc 30\ncalc 60 cpu 1\n}\n")
     assert critical_path_ns(operations, np.zeros(0), np.zeros(0)) == 100
-
-
-@pytest.mark.parametrize("kind", ["all-to-all", "all-reduce", "stencil", "broadcast"])
-@pytest.mark.parametrize("overlap", [None, 0.4])
-def test_phases_as_operations_have_the_phase_bound(kind: str, overlap: float | None) -> None:
-    job = {"nodes": 4, "pattern": {"kind": kind, "message": "30 kB", "iterations": 3}}
-    if overlap is not None:
-        job["compute"] = {"time": "7 us", "overlap": overlap, "before": "phase", "spread": 1}
-    point = point_on(DRAGONFLY, jobs=[job])
-    rng, machine = np.random.default_rng(1), point.machine.build()
-    pattern, compute, nodes = (
-        point.jobs[0].pattern,
-        point.jobs[0].compute,
-        np.repeat(np.arange(0, 8, 2, dtype=np.int32), 2),
-    )
-    messages = in_send_order(pattern.sends(8, rng), pattern, 8, rng)
-    rows = None if compute is None else computing(compute, messages, 3, rng)
-    operations = from_phases(messages, rows, 8)
-    assert len(operations.sends) == len(messages)
-    sent = messages.phase, messages.source, messages.destination, messages.size_bytes
-    expected = phase_bound_ns(machine, nodes, sent, 50.0, () if rows is None else rows.columns)
-    assert job_critical_path_ns(operations, nodes, machine, 50.0) == pytest.approx(expected)
 
 
 def test_ranks_compute_after_their_last_message_and_without_any() -> None:

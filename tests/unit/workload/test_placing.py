@@ -77,7 +77,7 @@ def test_a_background_is_written_out_until_its_slowest_sender_has_enough() -> No
 
 
 @given(jobs=JOBS, seed=st.integers(0, 2**31 - 1), which=st.integers(0, 4))
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 def test_a_job_alone_is_the_same_job(
     point: Callable[..., Point],
     placed: Callable[[Point], list[PlacedJob]],

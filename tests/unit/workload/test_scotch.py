@@ -11,11 +11,17 @@ import numpy as np
 import pytest
 from tests.unit.workload.test_task_mapping import MACHINES, TORUS, hops_a_byte, mapped, random_tasks, slots_on, stencil
 
-from fabricstudy.workload.mapping import scotch
-from fabricstudy.workload.mapping.scotch import relieve_overfull_routers
+from fabricstudy.workload.mapping.base import Mapping
 from fabricstudy.workload.messages import WorkloadError
 
+EXTENSIONS = ["scotch"]
+
 needs_scotch = pytest.mark.skipif(find_spec("scotchpy") is None, reason="the optional package scotchpy64 is absent")
+
+
+def scotch() -> Any:
+    """Return the module of the mapping."""
+    return sys.modules[type(Mapping.model_validate("scotch")).__module__]
 
 
 @needs_scotch
@@ -45,7 +51,10 @@ def test_a_stencil_stays_together_on_grids_of_unequal_sides(machine: dict[str, A
 @needs_scotch
 def test_scotch_repeats_itself_in_another_process() -> None:
     script = """
+from fabricstudy.core.bundled_files import CONFIGS
+from fabricstudy.core.extensions import load_extensions
 from tests.unit.workload.test_task_mapping import TORUS, mapped, random_tasks, slots_on
+load_extensions(["extensions/scotch.py"], CONFIGS)
 print(mapped("scotch", slots_on(TORUS), random_tasks(64, 1), 7).tolist())
 """
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
@@ -55,7 +64,7 @@ print(mapped("scotch", slots_on(TORUS), random_tasks(64, 1), 7).tolist())
 
 
 def test_without_the_package_the_point_is_refused_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scotch, "find_spec", lambda name: None)
+    monkeypatch.setattr(scotch(), "find_spec", lambda name: None)
     with pytest.raises(WorkloadError, match="scotchpy64"):
         mapped("scotch", slots_on(TORUS), random_tasks(64, 1))
 
@@ -63,8 +72,8 @@ def test_without_the_package_the_point_is_refused_with_what_to_install(monkeypat
 def test_what_scotch_says_when_it_fails_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     broken = tmp_path / "broken.py"
     broken.write_text("raise SystemExit('no such luck')")
-    monkeypatch.setattr(scotch, "find_spec", lambda name: object())
-    monkeypatch.setattr(scotch, "SCOTCH_SCRIPT", broken)
+    monkeypatch.setattr(scotch(), "find_spec", lambda name: object())
+    monkeypatch.setattr(scotch(), "SCOTCH_SCRIPT", broken)
     with pytest.raises(WorkloadError, match="no such luck"):
         mapped("scotch", slots_on(TORUS), random_tasks(64, 1))
 
@@ -72,4 +81,4 @@ def test_what_scotch_says_when_it_fails_is_told(monkeypatch: pytest.MonkeyPatch,
 def test_too_many_ranks_on_a_router_move_to_the_nearest_with_room() -> None:
     slots = slots_on({"kind": "mesh", "shape": [5], "cores_per_node": 2})
     router = np.array([0, 0, 0, 0, 2, 2, 3, 3, 4, 2])
-    assert relieve_overfull_routers(router, slots).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    assert scotch().relieve_overfull_routers(router, slots).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]

@@ -1,4 +1,4 @@
-"""Operations as sequences of calls: exact where they are accepted, and merged programs without circles."""
+"""Operations as sequences of calls: exact where they are accepted, and merged programs without cycles."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.workload.critical_path import circle
+from fabricstudy.workload.critical_path import find_cycle
 from fabricstudy.workload.matching import matched
 from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.operations import CALC, ENDED, RECEIVE, SEND, STARTED, Operations
@@ -110,9 +110,9 @@ def test_programs_that_call_mpi_are_sequences(program: Operations, seed: int) ->
 
 @settings(max_examples=60, deadline=None)
 @given(programs(), st.integers(0, 2**31))
-def test_merged_programs_are_sequences_without_circles(program: Operations, seed: int) -> None:
+def test_merged_programs_are_sequences_without_cycles(program: Operations, seed: int) -> None:
     once = merged(program)
-    assert not circle(once) and not once.stream.any()
+    assert not find_cycle(once) and not once.stream.any()
     exact_sequences(once)
     # What the program needs has started or ended, in this order of computations and with any times of messages.
     message_ns = np.random.default_rng(seed).uniform(1, 9_000, len(program.sends)).tolist()

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import ScaleUp
-from fabricstudy.workload.critical_path import circle, critical_path_ns
+from fabricstudy.workload.critical_path import critical_path_ns, find_cycle
 from fabricstudy.workload.operations import CALC, RECEIVE, SEND, Operations
 from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.pattern.training import Training
@@ -209,7 +209,7 @@ def test_every_step(
     assert np.array_equal(operations.size_bytes[sends], operations.size_bytes[receives])
     assert np.all(operations.rank[sends] != operations.rank[receives])
     assert np.array_equal(operations.rank[operations.dependent], operations.rank[operations.needs])
-    assert circle(operations) == []
+    assert find_cycle(operations) == []
     told = {part.size_bytes: part.messages for part in pattern.traffic(ranks)}
     assert told == dict(Counter(operations.size_bytes[sends].tolist()))
     # Ranks of a message differ in the degrees of their group alone.

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ..shapes import index_within
+from fabricstudy.core.arrays import number_within
+
 from .base import Allocation, Grant, Request
 
 
@@ -17,7 +18,7 @@ class SpreadAllocation(Allocation, kind="spread"):
         """
         router, group = request.machine.node_router, request.machine.group
         if group is None:
-            order = np.lexsort((router, index_within(router)))
+            order = np.lexsort((router, number_within(router)))
         else:
-            order = np.lexsort((group[router], index_within(group)[router]))
+            order = np.lexsort((group[router], number_within(group)[router]))
         return Grant(order[request.free[order]][: request.wanted])

@@ -37,11 +37,11 @@ class AnnealingMapping(Refinement, kind="annealing"):
         move_cpu_s = CPU_S_OF_A_MOVE if self.objective == "hop-bytes" else CPU_S_OF_A_LOAD_MOVE
         return move_cpu_s * self.moves_per_task * ranks * (1 + degree) + self.start.predict_cpu_s(ranks, degree)
 
-    def refine(self, seat: Ints, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
+    def refine(self, core: Ints, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
         # Imported here because numba loads slowly.
         from .kernels import anneal, anneal_link_load, mapping_state, near_changes, route_table
 
-        state, moves = mapping_state(slots, tasks.graph, seat), self.moves_per_task * slots.ranks
+        state, moves = mapping_state(slots, tasks.graph, core), self.moves_per_task * slots.ranks
         draw_seed, seed = (int(seed) for seed in rng.integers(2**31, size=2))
         if self.objective == "link-load":
             anneal_link_load(state, route_table(slots.machine, self.routing.tie), moves, HOT_LOAD, COLD_LOAD, seed)

@@ -117,11 +117,11 @@ class Refinement(Mapping):
         compile_kernels()
 
     def map_ranks_with_start(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> MappingResult:
-        core, start = self.start.map_ranks_with_start(slots, tasks, rng)
-        seat = np.array(core, dtype=np.int64)
-        self.refine(seat, slots, tasks, rng)
-        return MappingResult(seat, start)
+        initial = self.start.map_ranks_with_start(slots, tasks, rng)
+        core = np.array(initial.core, dtype=np.int64)
+        self.refine(core, slots, tasks, rng)
+        return MappingResult(core, initial.start)
 
-    def refine(self, seat: Ints, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
-        """Swap ranks in place; `seat` (int64 [ranks]) is the core of each rank."""
+    def refine(self, core: Ints, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
+        """Swap ranks in place; `core` (int64 [ranks]) is the core of each rank."""
         raise NotImplementedError

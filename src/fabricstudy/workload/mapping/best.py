@@ -62,19 +62,19 @@ class BestMapping(Mapping, kind="best"):
         # One stream per start, so that starts are independent.
         streams = rng.spawn(len(starts))
         begun = [start.map_ranks(slots, tasks, start_rng) for start, start_rng in zip(starts, streams, strict=True)]
-        seats = [np.array(seat, dtype=np.int64) for seat in begun]
-        for seat, start_rng in zip(seats, streams, strict=True):
-            exchange.refine(seat, slots, tasks, start_rng)
-        cost = [mapping_hop_bytes(graph, topology, seat) for seat in seats]
+        cores = [np.array(core, dtype=np.int64) for core in begun]
+        for core, start_rng in zip(cores, streams, strict=True):
+            exchange.refine(core, slots, tasks, start_rng)
+        cost = [mapping_hop_bytes(graph, topology, core) for core in cores]
         for index in np.argsort(cost, kind="stable")[:ANNEALED]:
             # From the unrefined start: the local optimum of exchange is harder to leave.
-            seat = np.array(begun[index], dtype=np.int64)
+            core = np.array(begun[index], dtype=np.int64)
             for refinement in (self._annealing, exchange):
-                refinement.refine(seat, slots, tasks, streams[index])
-            if (annealed := mapping_hop_bytes(graph, topology, seat)) < cost[index]:
-                seats[index], cost[index] = seat, annealed
+                refinement.refine(core, slots, tasks, streams[index])
+            if (annealed := mapping_hop_bytes(graph, topology, core)) < cost[index]:
+                cores[index], cost[index] = core, annealed
         best, kinds = int(np.argmin(cost)), [start.kind for start in starts]
-        return MappingResult(seats[best], kinds[best] if kinds.count(kinds[best]) == 1 else f"{kinds[best]} {best + 1}")
+        return MappingResult(cores[best], kinds[best] if kinds.count(kinds[best]) == 1 else f"{kinds[best]} {best + 1}")
 
     @property
     def _annealing(self) -> AnnealingMapping:

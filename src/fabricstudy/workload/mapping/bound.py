@@ -14,11 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fabricstudy.core.arrays import Bools, Floats, Ints
+from fabricstudy.core.arrays import Bools, Floats, Ints, number_within
 from fabricstudy.core.quantities import NS_PER_S
 from fabricstudy.machine.hops import hop_distances
 
-from ..shapes import index_within
 from .tasks import Slots, TaskGraph
 
 MAX_SPECTRUM_SIZE = 1024
@@ -71,7 +70,7 @@ def partners_bound(graph: TaskGraph, slots: Slots) -> float:
     # Hops from the best-placed core to the nearest other cores.
     nearest = np.repeat(np.arange(len(within)), np.diff(within - 1, prepend=0))
     order = np.lexsort((-graph.size_bytes, graph.row))
-    return float(graph.size_bytes[order] @ nearest[index_within(graph.row)]) / 2
+    return float(graph.size_bytes[order] @ nearest[number_within(graph.row)]) / 2
 
 
 def _most_within(slots: Slots) -> Ints:
@@ -147,6 +146,6 @@ def _beyond(graph: TaskGraph, together: int) -> float:
     most = 0.0
     for size in (graph.sent_bytes, graph.size_bytes - graph.sent_bytes):
         order = np.lexsort((-size, graph.row))
-        outside = np.where(index_within(graph.row) >= together - 1, size[order], 0.0)
+        outside = np.where(number_within(graph.row) >= together - 1, size[order], 0.0)
         most = max(most, np.bincount(graph.row, weights=outside, minlength=graph.ranks).max(initial=0.0))
     return float(most)

@@ -29,19 +29,19 @@ class CurveMapping(Mapping, kind="curve"):
         """Map ranks; equal coordinates, such as those of the cores of a node, keep their order."""
         if self.curve != "better":
             return _along(hilbert if self.curve == "hilbert" else morton, slots, tasks)
-        seats = [_along(curve, slots, tasks) for curve in (hilbert, morton)]
+        cores = [_along(curve, slots, tasks) for curve in (hilbert, morton)]
         if tasks.messages is None:
-            return seats[0]
+            return cores[0]
         graph, hops = tasks.graph, hop_distances(slots.machine)
-        routers = [slots.router_of_core[seat] for seat in seats]
+        routers = [slots.router_of_core[core] for core in cores]
         costs = [float(hops.between(ends[graph.row], ends[graph.partner]) @ graph.size_bytes) for ends in routers]
-        return seats[int(costs[1] < costs[0])]
+        return cores[int(costs[1] < costs[0])]
 
 
 def _along(curve: Callable[[Integers], Ints], slots: Slots, tasks: Tasks) -> Ints:
-    seat = np.empty(slots.ranks, dtype=np.int64)
-    seat[np.argsort(curve(tasks.known_places), kind="stable")] = np.argsort(curve(slots.place_of_core), kind="stable")
-    return seat
+    core = np.empty(slots.ranks, dtype=np.int64)
+    core[np.argsort(curve(tasks.known_places), kind="stable")] = np.argsort(curve(slots.place_of_core), kind="stable")
+    return core
 
 
 def morton(place: Integers) -> Ints:

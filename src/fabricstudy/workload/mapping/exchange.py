@@ -38,11 +38,11 @@ class ExchangeMapping(Refinement, kind="exchange"):
             exchange_cpu_s = CPU_S_OF_A_PAIR * float(ranks) ** 2 * degree
         return exchange_cpu_s + self.start.predict_cpu_s(ranks, degree)
 
-    def refine(self, seat: Ints, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
+    def refine(self, core: Ints, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
         # Imported here because numba loads slowly.
         from .kernels import anneal_link_load, exchange_all, exchange_near, mapping_state, route_table
 
-        state = mapping_state(slots, tasks.graph, seat)
+        state = mapping_state(slots, tasks.graph, core)
         if self.objective == "link-load":
             routes, seed = route_table(slots.machine, self.routing.tie), int(rng.integers(2**31))
             anneal_link_load(state, routes, self.tries * slots.ranks, 0.0, 0.0, seed)

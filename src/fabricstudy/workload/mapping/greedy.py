@@ -41,12 +41,12 @@ class GreedyMapping(Mapping, kind="greedy"):
         lightest = np.flatnonzero(bytes_of_rank == bytes_of_rank.min())
         for start in range(self.starts):
             task_tie, router_tie = rng.random(slots.ranks), rng.random(slots.machine.routers)
-            task, core = rng.integers(slots.ranks, size=2)
+            task, first_core = rng.integers(slots.ranks, size=2)
             if start % 3 == 0:
                 task = lightest[np.argmin(task_tie[lightest])]
-            router = topology.router[core if start % 3 == 2 else 0]
-            seat = grow(graph, topology, int(task), int(router), task_tie, router_tie)
-            cost = mapping_hop_bytes(graph, topology, seat)
+            router = topology.router[first_core if start % 3 == 2 else 0]
+            core = grow(graph, topology, int(task), int(router), task_tie, router_tie)
+            cost = mapping_hop_bytes(graph, topology, core)
             if cost < least:
-                best, least = seat, cost
+                best, least = core, cost
         return best

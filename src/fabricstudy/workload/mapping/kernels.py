@@ -1,8 +1,7 @@
 """The hot loops of the mappings, compiled by numba on first use and cached next to this file, and their inputs.
 
-Each core of the job is a *seat*, and each seat has a task. All loops change `seat` (seat of each task) and `task`
-(task of each seat) in place, by swaps alone, so both stay permutations. Sums of bytes times hops are of whole numbers
-below 2**53, so no rounding accumulates.
+All loops change `core` (core of each task) and `task` (task of each core) in place, by swaps alone, so both stay
+permutations. Sums of bytes times hops are of whole numbers below 2**53, so no rounding accumulates.
 """
 
 import heapq
@@ -24,22 +23,22 @@ from .tasks import Slots, TaskGraph
 
 
 class SlotTopology(NamedTuple):
-    """The routers of the seats, and their surroundings.
+    """The routers of the cores, and their surroundings.
 
     `place`, `table`, `table_first` and `length` are those of `fabricstudy.machine.hops.HopDistances`.
-    `router` [seats] is the router of each seat, and `seat_place` that router's place. The seats of router r begin at
-    ``seats_first[r]`` in `seats`, routers joined to it at ``joined_first[r]`` in `joined`, and itself and the nearest
-    others with seats at ``near_first[r]`` in `near`.
+    `router` [cores] is the router of each core, and `core_place` that router's place. The cores of router r begin at
+    ``cores_first[r]`` in `cores`, routers joined to it at ``joined_first[r]`` in `joined`, and itself and the nearest
+    others with cores at ``near_first[r]`` in `near`.
     """
 
     place: Int32s
-    seat_place: Int32s
+    core_place: Int32s
     table: Int16s
     table_first: Ints
     length: Ints
     router: Ints
-    seats_first: Ints
-    seats: Ints
+    cores_first: Ints
+    cores: Ints
     joined_first: Ints
     joined: Ints
     near_first: Ints
@@ -51,7 +50,7 @@ class MappingState(NamedTuple):
 
     graph: TaskGraph
     topology: SlotTopology
-    seat: Ints
+    core: Ints
     task: Ints
 
 
@@ -66,15 +65,15 @@ def hops(topology: SlotTopology, a: int, b: int) -> int:
 
 
 @njit(cache=True)
-def nearest_routers_with_slots(joined_first: Ints, joined: Ints, seats_first: Ints) -> tuple[Ints, Ints]:
-    """Return the start of each router's row, and the rows: a router with seats, then the nearest others with seats."""
+def nearest_routers_with_slots(joined_first: Ints, joined: Ints, cores_first: Ints) -> tuple[Ints, Ints]:
+    """Return the start of each router's row, and the rows: a router with cores, then the nearest others with cores."""
     routers = len(joined_first) - 1
     first = np.zeros(routers + 1, np.int64)
     nearest: list[Any] = [0 for _ in range(0)]
     seen = np.full(routers, -1, np.int64)
     queue = np.empty(routers, np.int64)
     for router in range(routers):
-        if seats_first[router + 1] > seats_first[router]:
+        if cores_first[router + 1] > cores_first[router]:
             nearest.append(router)
             seen[router] = router
             queue[0] = router
@@ -88,29 +87,29 @@ def nearest_routers_with_slots(joined_first: Ints, joined: Ints, seats_first: In
                             seen[neighbour] = router
                             queue[end] = neighbour
                             end += 1
-                            if seats_first[neighbour + 1] > seats_first[neighbour]:
+                            if cores_first[neighbour + 1] > cores_first[neighbour]:
                                 nearest.append(neighbour)
         first[router + 1] = len(nearest)
     return first, np.array(nearest)
 
 
 @njit(cache=True)
-def mapping_hop_bytes(graph: TaskGraph, topology: SlotTopology, seat: Ints) -> float:
+def mapping_hop_bytes(graph: TaskGraph, topology: SlotTopology, core: Ints) -> float:
     """Return the bytes times hops of all edges, each once."""
     total, router = 0.0, topology.router
-    for task in range(len(seat)):
+    for task in range(len(core)):
         for i in range(graph.first[task], graph.first[task + 1]):
             partner = graph.partner[i]
             if partner > task:
-                total += graph.size_bytes[i] * hops(topology, router[seat[task]], router[seat[partner]])
+                total += graph.size_bytes[i] * hops(topology, router[core[task]], router[core[partner]])
     return total
 
 
 @njit(cache=True)
 def move_cost(state: MappingState, task: int, to: int, left_out: int) -> float:
     """Return the change of bytes times hops if `task` moves to the router `to`, without its edge to `left_out`."""
-    graph, topology, seat, _ = state
-    here = topology.router[seat[task]]
+    graph, topology, core, _ = state
+    here = topology.router[core[task]]
     total = 0.0
     for k in range(len(topology.length)):
         if topology.place[here, k] == topology.place[to, k]:
@@ -120,16 +119,16 @@ def move_cost(state: MappingState, task: int, to: int, left_out: int) -> float:
         for i in range(graph.first[task], graph.first[task + 1]):
             partner = graph.partner[i]
             if partner != left_out:
-                there = topology.seat_place[seat[partner], k]
+                there = topology.core_place[core[partner], k]
                 total += graph.size_bytes[i] * (topology.table[after + there] - topology.table[before + there])
     return total
 
 
 @njit(cache=True)
 def swap_cost(state: MappingState, task_a: int, task_b: int) -> float:
-    """Return the change of bytes times hops if two tasks swap seats."""
+    """Return the change of bytes times hops if two tasks swap cores."""
     router = state.topology.router
-    here, there = router[state.seat[task_a]], router[state.seat[task_b]]
+    here, there = router[state.core[task_a]], router[state.core[task_b]]
     if here == there:
         return 0.0
     return move_cost(state, task_a, there, task_b) + move_cost(state, task_b, here, task_a)
@@ -137,20 +136,20 @@ def swap_cost(state: MappingState, task_a: int, task_b: int) -> float:
 
 @njit(cache=True)
 def swap(state: MappingState, task_a: int, task_b: int) -> None:
-    seat, task = state.seat, state.task
-    seat[task_a], seat[task_b] = seat[task_b], seat[task_a]
-    task[seat[task_a]], task[seat[task_b]] = task_a, task_b
+    core, task = state.core, state.task
+    core[task_a], core[task_b] = core[task_b], core[task_a]
+    task[core[task_a]], task[core[task_b]] = task_a, task_b
 
 
 @njit(cache=True)
 def exchange_near(state: MappingState, order: Ints) -> None:
     """Swap tasks with those on and next to their partners' routers, the best first, until no such swap gains."""
-    graph, topology, seat, task = state
-    tasks = len(seat)
+    graph, topology, core, task = state
+    tasks = len(core)
     queue = order.copy()
     waits = np.ones(tasks, np.bool_)
     begin, count = 0, tasks
-    tried = np.full(len(topology.seats_first), -1, np.int64)
+    tried = np.full(len(topology.cores_first), -1, np.int64)
     turn = 0
     while count > 0:
         task_a = queue[begin]
@@ -159,19 +158,19 @@ def exchange_near(state: MappingState, order: Ints) -> None:
         waits[task_a] = False
         turn += 1
         best, best_task = 0.0, -1
-        tried[topology.router[seat[task_a]]] = turn
+        tried[topology.router[core[task_a]]] = turn
         for i in range(graph.first[task_a], graph.first[task_a + 1]):
-            centre = topology.router[seat[graph.partner[i]]]
+            centre = topology.router[core[graph.partner[i]]]
             for router in topology.near[topology.near_first[centre] : topology.near_first[centre + 1]]:
                 if tried[router] == turn:
                     continue
                 tried[router] = turn
                 gain = move_cost(state, task_a, router, -1)
-                for k in range(topology.seats_first[router], topology.seats_first[router + 1]):
-                    task_b = task[topology.seats[k]]
-                    change = gain + move_cost(state, task_b, topology.router[seat[task_a]], -1)
+                for k in range(topology.cores_first[router], topology.cores_first[router + 1]):
+                    task_b = task[topology.cores[k]]
+                    change = gain + move_cost(state, task_b, topology.router[core[task_a]], -1)
                     # The edge between the two keeps its length, but was counted as if each moved alone.
-                    change += 2.0 * hops(topology, topology.router[seat[task_a]], router) * edge(graph, task_a, task_b)
+                    change += 2.0 * hops(topology, topology.router[core[task_a]], router) * edge(graph, task_a, task_b)
                     if change < best:
                         best, best_task = change, task_b
         if best_task >= 0:
@@ -214,16 +213,16 @@ def exchange_all(state: MappingState, order: Ints) -> None:
 @njit(cache=True)
 def draw_swap(state: MappingState, near_share: float) -> tuple[int, int]:
     """Draw a task, and another on or next to the router of one of its partners, or any."""
-    graph, topology, seat, task = state
-    task_a = np.random.randint(len(seat))
+    graph, topology, core, task = state
+    task_a = np.random.randint(len(core))
     degree = graph.first[task_a + 1] - graph.first[task_a]
     if degree == 0 or np.random.random() >= near_share:
-        return task_a, np.random.randint(len(seat))
-    router = topology.router[seat[graph.partner[graph.first[task_a] + np.random.randint(degree)]]]
+        return task_a, np.random.randint(len(core))
+    router = topology.router[core[graph.partner[graph.first[task_a] + np.random.randint(degree)]]]
     around = topology.near_first[router + 1] - topology.near_first[router]
     router = topology.near[topology.near_first[router] + np.random.randint(around)]
-    places = topology.seats_first[router + 1] - topology.seats_first[router]
-    return task_a, task[topology.seats[topology.seats_first[router] + np.random.randint(places)]]
+    places = topology.cores_first[router + 1] - topology.cores_first[router]
+    return task_a, task[topology.cores[topology.cores_first[router] + np.random.randint(places)]]
 
 
 @njit(cache=True)
@@ -239,28 +238,28 @@ def near_changes(state: MappingState, draws: int, seed: int) -> Floats:
 
 
 @njit(cache=True)
-def save_if_better(cost: float, best: float, seat: Ints, best_seat: Ints) -> float:
-    """Copy the seats to `best_seat` if they improve on the best so far; return the lowest cost."""
+def save_if_better(cost: float, best: float, core: Ints, best_core: Ints) -> float:
+    """Copy the cores to `best_core` if they improve on the best so far; return the lowest cost."""
     if cost < best:
-        best_seat[:] = seat
+        best_core[:] = core
     return min(cost, best)
 
 
 @njit(cache=True)
-def restore(best_seat: Ints, state: MappingState) -> None:
-    state.seat[:] = best_seat
-    for index in range(len(best_seat)):
-        state.task[best_seat[index]] = index
+def restore(best_core: Ints, state: MappingState) -> None:
+    state.core[:] = best_core
+    for index in range(len(best_core)):
+        state.task[best_core[index]] = index
 
 
 @njit(cache=True)
 def anneal(state: MappingState, moves: int, hot: float, cold: float, seed: int) -> None:
-    """Swap at falling temperature; the result is the best state seen at the end of any len(seat) moves."""
+    """Swap at falling temperature; the result is the best state seen at the end of any len(core) moves."""
     np.random.seed(seed)
-    seat = state.seat
-    cost = mapping_hop_bytes(state.graph, state.topology, seat)
-    best, best_seat = cost, seat.copy()
-    cooling = (cold / hot) ** (len(seat) / moves) if hot > 0 else 1.0
+    core = state.core
+    cost = mapping_hop_bytes(state.graph, state.topology, core)
+    best, best_core = cost, core.copy()
+    cooling = (cold / hot) ** (len(core) / moves) if hot > 0 else 1.0
     temperature = hot
     for move in range(moves):
         task_a, task_b = draw_swap(state, 0.7)
@@ -269,14 +268,14 @@ def anneal(state: MappingState, moves: int, hot: float, cold: float, seed: int) 
             if change <= 0.0 or (temperature > 0.0 and np.random.random() < np.exp(-change / temperature)):
                 swap(state, task_a, task_b)
                 cost += change
-        if (move + 1) % len(seat) == 0 or move + 1 == moves:
+        if (move + 1) % len(core) == 0 or move + 1 == moves:
             temperature *= cooling
-            best = save_if_better(cost, best, seat, best_seat)
-    restore(best_seat, state)
+            best = save_if_better(cost, best, core, best_core)
+    restore(best_core, state)
 
 
 @njit(cache=True)
-def lookahead_cost(graph: TaskGraph, topology: SlotTopology, seat: Ints, free: Ints, task: int, centre: int) -> float:
+def lookahead_cost(graph: TaskGraph, topology: SlotTopology, core: Ints, free: Ints, task: int, centre: int) -> float:
     """Return a lower bound of the bytes times hops added by unplaced partners of `task` next to `centre`.
 
     Only partners with other placed partners count.
@@ -284,7 +283,7 @@ def lookahead_cost(graph: TaskGraph, topology: SlotTopology, seat: Ints, free: I
     total = 0.0
     for i in range(graph.first[task], graph.first[task + 1]):
         later = graph.partner[i]
-        if seat[later] >= 0:
+        if core[later] >= 0:
             continue
         least = np.inf
         for router in topology.near[topology.near_first[centre] : topology.near_first[centre + 1]]:
@@ -292,8 +291,8 @@ def lookahead_cost(graph: TaskGraph, topology: SlotTopology, seat: Ints, free: I
                 continue
             cost = graph.size_bytes[i] * hops(topology, centre, router)
             for k in range(graph.first[later], graph.first[later + 1]):
-                if seat[graph.partner[k]] >= 0:
-                    cost += graph.size_bytes[k] * hops(topology, router, topology.router[seat[graph.partner[k]]])
+                if core[graph.partner[k]] >= 0:
+                    cost += graph.size_bytes[k] * hops(topology, router, topology.router[core[graph.partner[k]]])
                     if cost >= least:
                         break
             least = min(least, cost)
@@ -308,15 +307,15 @@ def lookahead_cost(graph: TaskGraph, topology: SlotTopology, seat: Ints, free: I
 def grow(
     graph: TaskGraph, topology: SlotTopology, task_first: int, router_first: int, task_tie: Floats, router_tie: Floats
 ) -> Ints:
-    """Place the tasks one by one, the most connected to placed ones first, where they add least; return the seats.
+    """Place the tasks one by one, the most connected to placed ones first, where they add least; return the cores.
 
-    Routers are searched breadth-first from those of all placed partners, up to the second distance with free seats.
+    Routers are searched breadth-first from those of all placed partners, up to the second distance with free cores.
     Of equally connected tasks the one whose last partner was placed first comes first; of equally good routers the one
     with the least `lookahead_cost`, then with the lower tie. So a stencil grows in its own shape.
     """
-    tasks, routers = len(graph.first) - 1, len(topology.seats_first) - 1
-    seat = np.full(tasks, -1, np.int64)
-    free = topology.seats_first[1:] - topology.seats_first[:-1]
+    tasks, routers = len(graph.first) - 1, len(topology.cores_first) - 1
+    core = np.full(tasks, -1, np.int64)
+    free = topology.cores_first[1:] - topology.cores_first[:-1]
     bound = np.zeros(tasks)
     heap = [(0.0, task_tie[task_first] - 2.0, task_first)]
     for current in range(tasks):
@@ -329,13 +328,13 @@ def grow(
     for turn in range(tasks):
         while True:
             weight, _, current = heapq.heappop(heap)
-            if seat[current] < 0 and -weight == bound[current]:
+            if core[current] < 0 and -weight == bound[current]:
                 break
         begin, end = 0, 0
         for partner in graph.partner[graph.first[current] : graph.first[current + 1]]:
-            if seat[partner] >= 0 and seen[topology.router[seat[partner]]] != turn:
-                seen[topology.router[seat[partner]]] = turn
-                queue[end] = topology.router[seat[partner]]
+            if core[partner] >= 0 and seen[topology.router[core[partner]]] != turn:
+                seen[topology.router[core[partner]]] = turn
+                queue[end] = topology.router[core[partner]]
                 end += 1
         if end == 0:
             seen[last] = turn
@@ -358,8 +357,8 @@ def grow(
                 cost = 0.0
                 for i in range(graph.first[current], graph.first[current + 1]):
                     partner = graph.partner[i]
-                    if seat[partner] >= 0:
-                        cost += graph.size_bytes[i] * hops(topology, router, topology.router[seat[partner]])
+                    if core[partner] >= 0:
+                        cost += graph.size_bytes[i] * hops(topology, router, topology.router[core[partner]])
                         if cost > best:
                             break
                 if cost > best:
@@ -374,18 +373,18 @@ def grow(
         if count > 1:
             least, tie = np.inf, 0.0
             for router in equal[:count]:
-                later = lookahead_cost(graph, topology, seat, free, current, router)
+                later = lookahead_cost(graph, topology, core, free, current, router)
                 if later < least or (later == least and router_tie[router] < tie):
                     best_router, least, tie = router, later, router_tie[router]
         free[best_router] -= 1
-        seat[current] = topology.seats[topology.seats_first[best_router] + free[best_router]]
+        core[current] = topology.cores[topology.cores_first[best_router] + free[best_router]]
         last = best_router
         for i in range(graph.first[current], graph.first[current + 1]):
             partner = graph.partner[i]
-            if seat[partner] < 0:
+            if core[partner] < 0:
                 bound[partner] += graph.size_bytes[i]
                 heapq.heappush(heap, (-bound[partner], turn + task_tie[partner], partner))
-    return seat
+    return core
 
 
 class RouteTable(NamedTuple):
@@ -453,12 +452,12 @@ def add_pair_load(
     state: MappingState, routes: RouteTable, task_a: int, task_b: int, sign: float, links: SwapLoads, turn: int, n: int
 ) -> int:
     """Add the traffic of two tasks, times `sign`; return the number of links changed in this turn so far."""
-    graph, topology, seat, _ = state
+    graph, topology, core, _ = state
     for task in (task_a, task_b):
-        here = topology.router[seat[task]]
+        here = topology.router[core[task]]
         for i in range(graph.first[task], graph.first[task + 1]):
             partner = graph.partner[i]
-            there = topology.router[seat[partner]]
+            there = topology.router[core[partner]]
             if here == there or (task == task_b and partner == task_a):
                 continue
             sent, got = graph.sent_bytes[i], graph.size_bytes[i] - graph.sent_bytes[i]
@@ -472,12 +471,12 @@ def add_pair_load(
 @njit(cache=True)
 def mapping_link_loads(state: MappingState, routes: RouteTable) -> SwapLoads:
     """Return the bytes on each link."""
-    graph, topology, seat, _ = state
+    graph, topology, core, _ = state
     count = len(routes.head)
     links = SwapLoads(np.zeros(count), np.empty(count, np.int64), np.empty(count), np.full(count, -1, np.int64))
-    for task in range(len(seat)):
+    for task in range(len(core)):
         for i in range(graph.first[task], graph.first[task + 1]):
-            here, there = topology.router[seat[task]], topology.router[seat[graph.partner[i]]]
+            here, there = topology.router[core[task]], topology.router[core[graph.partner[i]]]
             if here != there and graph.sent_bytes[i] > 0:
                 add_route_load(routes, topology, here, there, graph.sent_bytes[i], links, i, 0)
     links.turn[:] = -1
@@ -489,18 +488,18 @@ def anneal_link_load(state: MappingState, routes: RouteTable, moves: int, hot: f
     """Anneal the sum over the links of (bytes * scale)^8; losses are accepted only at a temperature.
 
     The temperature falls from `hot` to `cold`, both relative to the first sum; 0 accepts gains only. The result is the
-    best state seen at the end of any len(seat) moves.
+    best state seen at the end of any len(core) moves.
     """
     np.random.seed(seed)
-    _, topology, seat, _ = state
+    _, topology, core, _ = state
     links = mapping_link_loads(state, routes)
     load = links.load
     cost = float(np.sum((load * routes.scale) ** 8))
-    temperature, cooling = hot * cost, (cold / hot) ** (len(seat) / moves) if hot > 0 else 1.0
-    best, best_seat = cost, seat.copy()
+    temperature, cooling = hot * cost, (cold / hot) ** (len(core) / moves) if hot > 0 else 1.0
+    best, best_core = cost, core.copy()
     for move in range(moves):
         task_a, task_b = draw_swap(state, 0.7)
-        if topology.router[seat[task_a]] != topology.router[seat[task_b]]:
+        if topology.router[core[task_a]] != topology.router[core[task_b]]:
             n = add_pair_load(state, routes, task_a, task_b, -1.0, links, move, 0)
             swap(state, task_a, task_b)
             n = add_pair_load(state, routes, task_a, task_b, 1.0, links, move, n)
@@ -518,26 +517,26 @@ def anneal_link_load(state: MappingState, routes: RouteTable, moves: int, hot: f
                 swap(state, task_a, task_b)
                 for i in range(n):
                     load[links.changed[i]] = links.before[i]
-        if (move + 1) % len(seat) == 0 or move + 1 == moves:
+        if (move + 1) % len(core) == 0 or move + 1 == moves:
             temperature *= cooling
-            best = save_if_better(cost, best, seat, best_seat)
-    restore(best_seat, state)
+            best = save_if_better(cost, best, core, best_core)
+    restore(best_core, state)
 
 
 def slot_topology(slots: Slots) -> SlotTopology:
-    """Return the routers of the seats, and their surroundings."""
+    """Return the routers of the cores, and their surroundings."""
     machine, router = slots.machine, slots.router_of_core
     links, table = adjacency(machine), hop_distances(machine)
-    seats = np.argsort(router, kind="stable")
-    seats_first = np.searchsorted(router[seats], np.arange(machine.routers + 1)).astype(np.int64)
-    near = nearest_routers_with_slots(links.first, links.head, seats_first)
+    cores = np.argsort(router, kind="stable")
+    cores_first = np.searchsorted(router[cores], np.arange(machine.routers + 1)).astype(np.int64)
+    near = nearest_routers_with_slots(links.first, links.head, cores_first)
     distances = table.place, table.place[router], table.table, table.first, table.length
-    return SlotTopology(*distances, router, seats_first, seats, links.first, links.head, *near)
+    return SlotTopology(*distances, router, cores_first, cores, links.first, links.head, *near)
 
 
-def mapping_state(slots: Slots, graph: TaskGraph, seat: Ints) -> MappingState:
-    """Return the state of a mapping, whose loops change `seat` in place."""
-    return MappingState(graph, slot_topology(slots), seat, np.argsort(seat))
+def mapping_state(slots: Slots, graph: TaskGraph, core: Ints) -> MappingState:
+    """Return the state of a mapping, whose loops change `core` in place."""
+    return MappingState(graph, slot_topology(slots), core, np.argsort(core))
 
 
 def route_table(machine: Machine, tie: str) -> RouteTable:
@@ -573,8 +572,8 @@ def compile_kernels() -> None:
     machine = Machine("line", ends, *cable, (link,), link, routers=2, coordinates=place, dimensions=(Dimension(2),))
     slots, graph = Slots(machine, np.arange(2, dtype=np.int32), 1), TaskGraph.of_edges(ends[:1], ends[1:], ends[1:], 2)
     state, tie = mapping_state(slots, graph, np.arange(2)), np.zeros(2)
-    seat = grow(state.graph, state.topology, 0, 0, tie, tie)
-    mapping_hop_bytes(state.graph, state.topology, seat)
+    core = grow(state.graph, state.topology, 0, 0, tie, tie)
+    mapping_hop_bytes(state.graph, state.topology, core)
     exchange_near(state, np.arange(2))
     exchange_all(state, np.arange(2))
     near_changes(state, 2, 1)

@@ -22,13 +22,13 @@ class OrbMapping(Mapping, kind="orb"):
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
         core_place, rank_place = slots.place_of_core, np.asarray(tasks.known_places, dtype=np.int64)
         partner = pairing(core_place, rank_place)
-        seat = np.empty(slots.ranks, dtype=np.int64)
+        core = np.empty(slots.ranks, dtype=np.int64)
         parts = [(np.arange(slots.ranks), np.arange(slots.ranks))]
         while parts:
             cores, ranks = parts.pop()
             extent = np.ptp(core_place[cores], axis=0)
             if not extent.any():
-                seat[ranks] = cores
+                core[ranks] = cores
                 continue
             along = int(np.argmax(extent))
             place = core_place[cores, along]
@@ -39,7 +39,7 @@ class OrbMapping(Mapping, kind="orb"):
             order = across(rank_place[ranks], partner.get(along))
             parts.append((cores[low], ranks[order[: len(low)]]))
             parts.append((np.delete(cores, low), ranks[order[len(low) :]]))
-        return seat
+        return core
 
 
 def pairing(core_place: Ints, rank_place: Ints) -> dict[int, int]:

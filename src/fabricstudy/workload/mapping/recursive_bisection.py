@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,43 +19,31 @@ MAX_GRAPH_WEIGHT = 2**30
 
 @dataclass(frozen=True, eq=False)
 class WeightedGraph:
-    """Undirected graph in compressed rows, each edge in the rows of both its ends."""
+    """Undirected graph."""
 
     label: Integers
     """Number of each vertex in the original graph; integers [vertices]."""
     weight: Ints
     """Weight of each vertex, 0 or 1; int64 [vertices]."""
-    start: Ints
-    """Start of the row of each vertex; int64 [vertices + 1]."""
-    neighbour: Ints
-    edge: Ints
-    """Neighbours, and weights of the edges to them; int64 [2 * edges] each."""
+    edges: Any
+    """Weights of the edges, a symmetric `scipy.sparse.csr_array`; int64 [vertices, vertices]."""
 
     @staticmethod
     def of_graph(graph: TaskGraph, weight: Ints) -> WeightedGraph:
         """Return the graph with these weights of its vertices, int64 [vertices]."""
+        from scipy.sparse import csr_array
+
         scale = min(1.0, MAX_GRAPH_WEIGHT / max(graph.size_bytes.sum(), 1.0))
         edges = np.maximum(1, graph.size_bytes * scale).astype(np.int64)
-        return WeightedGraph(np.arange(len(weight)), weight, graph.first, graph.partner, edges)
+        shape = len(weight), len(weight)
+        return WeightedGraph(np.arange(len(weight)), weight, csr_array((edges, graph.partner, graph.first), shape))
 
     @property
     def total(self) -> int:
         return int(self.weight.sum())
 
-    @property
-    def row(self) -> Ints:
-        """Vertex to whose row each entry belongs, int64 [2 * edges]."""
-        return np.repeat(np.arange(len(self.label)), np.diff(self.start))
-
     def part(self, chosen: Bools) -> WeightedGraph:
-        row = self.row
-        inside = chosen[row] & chosen[self.neighbour]
-        number = np.cumsum(chosen) - 1
-        degrees = np.bincount(number[row[inside]], minlength=int(np.count_nonzero(chosen)))
-        start = np.concatenate([[0], np.cumsum(degrees)])
-        return WeightedGraph(
-            self.label[chosen], self.weight[chosen], start, number[self.neighbour[inside]], self.edge[inside]
-        )
+        return WeightedGraph(self.label[chosen], self.weight[chosen], self.edges[chosen][:, chosen])
 
 
 def bisect_graph(graph: WeightedGraph, size: int, seed: int) -> Bools:
@@ -63,9 +52,11 @@ def bisect_graph(graph: WeightedGraph, size: int, seed: int) -> Bools:
     METIS (Karypis and Kumar 1998) cuts nearly in proportion; then the vertices that add least to the cut are moved one
     by one.
     """
-    if not len(graph.edge):
+    edges = graph.edges
+    if not edges.nnz:
         return np.cumsum(graph.weight) <= size
-    chosen = np.equal(two_parts(graph.start, graph.neighbour, graph.weight, graph.edge, seed, size / graph.total), 0)
+    rows = edges.indptr.astype(np.int64), edges.indices.astype(np.int64)
+    chosen = np.equal(two_parts(*rows, graph.weight, edges.data, seed, size / graph.total), 0)
     _correct(graph, chosen, size)
     return chosen
 
@@ -76,16 +67,18 @@ def _correct(graph: WeightedGraph, chosen: Bools, size: int) -> None:
     if surplus == 0:
         return
     leaving = surplus > 0
-    across = chosen[graph.row] != chosen[graph.neighbour]
-    gain = np.bincount(graph.row, weights=np.where(across, graph.edge, -graph.edge), minlength=len(chosen))
+    edges = graph.edges
+    row = np.repeat(np.arange(len(chosen)), np.diff(edges.indptr))
+    across = chosen[row] != chosen[edges.indices]
+    gain = np.bincount(row, weights=np.where(across, edges.data, -edges.data), minlength=len(chosen))
     gain[graph.weight == 0] = -np.inf
     for _ in range(abs(surplus)):
         vertex = int(np.argmax(np.where(chosen == leaving, gain, -np.inf)))
         chosen[vertex] = not leaving
-        row = slice(graph.start[vertex], graph.start[vertex + 1])
+        own = slice(edges.indptr[vertex], edges.indptr[vertex + 1])
         # This edge now crosses the cut if the neighbour stayed, and no longer if it is on the other side.
-        behind = chosen[graph.neighbour[row]] == leaving
-        gain[graph.neighbour[row]] += np.where(behind, 2, -2) * graph.edge[row]
+        behind = chosen[edges.indices[own]] == leaving
+        gain[edges.indices[own]] += np.where(behind, 2, -2) * edges.data[own]
 
 
 class RecursiveBisection(Mapping, kind="recursive-bisection"):

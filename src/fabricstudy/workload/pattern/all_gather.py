@@ -1,6 +1,5 @@
 """All-gather: the block of each rank to every other rank."""
 
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -10,10 +9,11 @@ from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import Size
 
 from ..block_sizes import BlockPattern
-from .base import Sends, TrafficEstimate, concatenate_phases, one_phase, repeat, without_empty
+from .base import TrafficEstimate
+from .collective import Collective, CollectivePart, Rounds, exchange, halving, reverse_steps
 
 
-class AllGather(BlockPattern, kind="all-gather"):
+class AllGather(BlockPattern, Collective, kind="all-gather"):
     """Each rank's block of `message` bytes reaches every other rank (Thakur, Rabenseifner and Gropp 2005).
 
     ``ring``: in each of ranks - 1 phases a rank forwards one block to the next rank. ``recursive-doubling``: in
@@ -31,14 +31,8 @@ class AllGather(BlockPattern, kind="all-gather"):
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         """Count the messages by size; with `sizes` by the mean, as if no block were empty."""
-        block = int(self.message_bytes)
-        if self.algorithm == "ring":
-            return (TrafficEstimate(float(ranks) * (ranks - 1) * self.iterations, block, ranks - 1),)
-        phases = (ranks - 1).bit_length()
-        return tuple(TrafficEstimate(float(ranks) * self.iterations, block << phase) for phase in range(phases))
-
-    def is_near(self, ranks: int) -> bool:
-        return self.algorithm == "ring" and self.numbering == "natural"
+        equal = self if self.sizes is None else self.model_copy(update={"sizes": None})
+        return Collective.traffic(equal, ranks)
 
     def check_ranks(self, ranks: int) -> None:
         super().check_ranks(ranks)
@@ -47,16 +41,8 @@ class AllGather(BlockPattern, kind="all-gather"):
             remedy = "change the job's size, or use ring"
             raise ConfigError(problem, remedy, ("algorithm",), self.algorithm, "does-not-fit")
 
-    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        rank = np.arange(ranks, dtype=np.int32)
-        blocks = self.rank_blocks(ranks)
+    def parts(self, ranks: int) -> list[CollectivePart]:
+        rank, blocks = np.arange(ranks), np.roll(self.rank_blocks(ranks), -self.root)
         if self.algorithm == "ring":
-            steps = one_phase(rank, np.roll(rank, -1), ranks - 1)
-            sent = None if self.sizes is None else blocks[(steps.source - steps.phase) % ranks]
-            return without_empty(repeat(replace(steps, size_bytes=sent), self.iterations))
-        ends = np.concatenate([[0], np.cumsum(blocks)])
-        parts = []
-        for distance in (1 << k for k in range((ranks - 1).bit_length())):
-            first = rank // distance * distance
-            parts.append(one_phase(rank, rank ^ np.int32(distance), size_bytes=ends[first + distance] - ends[first]))
-        return without_empty(concatenate_phases(parts, self.iterations))
+            return [Rounds(ranks - 1, lambda step: exchange(rank, (rank + 1) % ranks, blocks[(rank - step) % ranks]))]
+        return [reverse_steps(halving(rank, np.concatenate([[0], np.cumsum(blocks)])))]

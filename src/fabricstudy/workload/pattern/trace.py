@@ -66,7 +66,7 @@ class Trace(TrafficFile, Pattern, kind="trace"):
     rendezvous_bytes: Size | None = Field(
         None,
         alias="rendezvous",
-        description="size above which messages wait for a question to their receiver and its answer; left out: none do",
+        description="size above which messages wait for a request and a clear to send (RTS, CTS); left out: none do",
     )
     listed_ranks: SkipJsonSchema[Whole] = 0
     operation_count: SkipJsonSchema[Whole] = 0

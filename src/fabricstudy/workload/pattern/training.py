@@ -11,10 +11,9 @@ Lepikhin et al.: GShard. ICLR 2021, arXiv:2006.16668: experts.
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -25,17 +24,17 @@ from fabricstudy.core.model import ConfigError, Flag, Model, Number, Whole, chec
 from fabricstudy.core.quantities import NS_PER_S, Computation, ComputeRate, Size
 from fabricstudy.machine.base import ScaleUp
 
+from .. import training_estimates
 from ..matching import MAX_NS, MAX_OPERATIONS
 from ..operations import Operations
+from ..training_estimates import DIMENSIONS, Dimension
 from ..training_step import training_step
 from ..transformer import Transformer
 from . import collective
 from .all_reduce import all_reduce, check_inside
 from .base import Pattern, Sends, TrafficEstimate
-from .collective import CollectivePart, Step, count_messages, ends_of_blocks
+from .collective import CollectivePart, Rounds, ends_of_blocks
 
-Dimension = Literal["tensor", "expert", "data", "pipeline"]
-DIMENSIONS: tuple[Dimension, ...] = ("tensor", "expert", "data", "pipeline")
 Algorithm = Literal["ring", "recursive-doubling", "rabenseifner", "tree", "double-tree", "hierarchical", "direct"]
 
 Group = Literal["tensor", "expert", "data", "shared"]
@@ -129,18 +128,21 @@ class Accelerator(Model):
             raise ConfigError("neither a rate nor both times, or both", remedy, code="conflicting-keys")
 
 
-@dataclass(frozen=True)
-class Block:
+class Pass(NamedTuple):
+    """A pass of a micro-batch through a block: time of computation, and bytes of activations of a rank."""
+
+    time_ns: float
+    reduced_bytes: int
+    """Bytes that tensor ranks all-reduce."""
+    pair_bytes: int
+    """Bytes that a rank sends to each other one of its experts."""
+
+
+class Block(NamedTuple):
     """Consecutive layers of a stage, computed at once for a micro-batch; bytes of a rank."""
 
-    forward_ns: float
-    backward_ns: float
-    forward_reduced_bytes: int
-    """Activations that tensor ranks all-reduce."""
-    backward_reduced_bytes: int
-    forward_pair_bytes: int
-    """Activations that a rank sends to each other one of its experts."""
-    backward_pair_bytes: int
+    forward: Pass
+    backward: Pass
     shared_bytes: int
     """Gradients of the parameters that ranks of data and expert share."""
     routed_bytes: int
@@ -155,16 +157,11 @@ def group_steps(
     if operation == "all-reduce":
         return tuple(all_reduce(algorithm, ranks, size_bytes, inside))
     if operation == "all-to-all":
-        source, destination, _ = collective.direct(ranks, ranks)[0]
-        pairs = collective.exchange(source, destination, size_bytes)
         if algorithm == "linear":
-            return ([pairs],)
-        distance = (destination - source) % ranks
-        steps: list[Step] = []
-        for step in range(1, ranks):
-            source_of_step, destination_of_step, size = (column[distance == step] for column in pairs)
-            steps.append((source_of_step, destination_of_step, size))
-        return (steps,)
+            source, destination, _ = collective.direct(ranks, ranks)[0]
+            return ([collective.exchange(source, destination, size_bytes)],)
+        rank = np.arange(ranks)
+        return (Rounds(ranks - 1, lambda step: collective.exchange(rank, (rank + step + 1) % ranks, size_bytes)),)
     if algorithm == "direct":
         scattered = collective.direct(ranks, size_bytes)
         return (scattered if operation == "reduce-scatter" else collective.reverse_steps(scattered),)
@@ -265,12 +262,12 @@ class Training(Pattern, kind="training"):
         layers = self.model.layers // parallel.pipeline
         blocks = -(-layers // self.layers_at_once)
         largest = self._block(min(layers, self.layers_at_once), True, True)
-        most_bytes = max(value for name, value in vars(largest).items() if name.endswith("bytes"))
+        most_bytes = max(*largest.forward[1:], *largest.backward[1:], largest.shared_bytes, largest.routed_bytes)
         if most_bytes * parallel.ranks > MAX_TRAFFIC_BYTES:
             problem = f"{most_bytes:.3g} B of activations or gradients of a block on each rank"
             raise ConfigError(problem, "use a smaller model or micro_batch", ("model",), code="out-of-range")
-        if max(largest.forward_ns, largest.backward_ns) > MAX_NS:
-            problem = f"a pass of {largest.backward_ns:.3g} ns through a block"
+        if max(largest.forward.time_ns, largest.backward.time_ns) > MAX_NS:
+            problem = f"a pass of {largest.backward.time_ns:.3g} ns through a block"
             raise ConfigError(problem, "use a smaller model or micro_batch", ("compute",), code="out-of-range")
         # At least so many operations of a rank in all collectives of one kind.
         members, bucket_bytes = parallel.data * parallel.expert, self.gradients.bucket_bytes
@@ -323,12 +320,12 @@ class Training(Pattern, kind="training"):
         shared += is_last * model.output_parameters
         forward_ns, backward_ns = self._times_ns(layers, is_last)
         return Block(
-            forward_ns,
-            backward_ns + (forward_passes - 1) * forward_ns,
-            activation_bytes,
-            forward_passes * activation_bytes,
-            pair_bytes,
-            forward_passes * pair_bytes,
+            Pass(forward_ns, activation_bytes, pair_bytes),
+            Pass(
+                backward_ns + (forward_passes - 1) * forward_ns,
+                forward_passes * activation_bytes,
+                forward_passes * pair_bytes,
+            ),
             -(-shared // parallel.tensor) * model.element_bytes,
             -(-layers * model.routed_parameters // (parallel.tensor * parallel.expert)) * model.element_bytes,
         )
@@ -367,86 +364,19 @@ class Training(Pattern, kind="training"):
         """Return the collectives of a bucket: one, or one in the backward pass and one at the end."""
         return ("reduce-scatter", "all-gather") if self.gradients.zero else ("all-reduce",)
 
-    def sent(self) -> dict[str, Counter[int]]:
-        """Return the number of messages of each size in a step, of all ranks together, by dimension."""
-        found: dict[str, Counter[int]] = {name: Counter() for name in DIMENSIONS}
-        tensor, expert, data, stages = (getattr(self.parallel, name) for name in DIMENSIONS)
-        groups = {"tensor": expert * data, "expert": tensor * data, "data": tensor * expert, "shared": tensor}
-
-        def add(name: str, group: Group, times: int, operation: GroupOperation, size_bytes: int) -> None:
-            for size, count in count_messages(self.group_steps(group, operation, size_bytes))[0].items():
-                found[name][size] += times * groups[group] * count
-
-        for block in (block for stage in range(stages) for block in self.blocks(stage)):
-            for size_bytes in (block.forward_reduced_bytes, block.backward_reduced_bytes):
-                add("tensor", "tensor", self.micro_batches, "all-reduce", size_bytes)
-            for size_bytes in (block.forward_pair_bytes, block.backward_pair_bytes):
-                add("expert", "expert", self.micro_batches, "all-to-all", size_bytes)
-            for operation in self.gradient_operations():
-                for group, size_bytes in self.gradient_buckets(block):
-                    add("data", group, 1, operation, size_bytes)
-        if stages > 1:
-            messages = 2 * (stages - 1) * self.micro_batches * data * expert * tensor
-            found["pipeline"][self.boundary_bytes] += messages
-        return found
-
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         """Count the messages by size; about one message of a rank is under way at a time."""
-        messages: Counter[int] = sum(self.sent().values(), Counter())
+        messages = sum(training_estimates.sent(self).values(), Counter[int]())
         return tuple(
             TrafficEstimate(float(messages[size]), size, max(1, messages[size] // max(1, ranks)))
             for size in sorted(messages)
         )
 
     def estimates(self, ranks: int, bandwidth_Bps: float, domains: ScaleUp | None) -> dict[str, Any]:
-        """Return parameters, bytes, computation, bubble and a lower bound of a step.
-
-        No stage begins before the previous ones have computed a micro-batch forward, nor ends before they have computed
-        one backward; a rank also waits for the activations that it sends in its groups of tensor and expert.
-        `outside_ns` is the additional time of all-reduces if tensor-parallel groups cross scale-up domains.
-        """
-        sent_bytes = {
-            name: sum(size * count for size, count in sizes.items()) / ranks for name, sizes in self.sent().items()
-        }
-        stage_ns = [
-            sum(block.forward_ns + block.backward_ns for block in self.blocks(stage))
-            for stage in range(self.parallel.pipeline)
-        ]
-        waiting_ns = (sent_bytes["tensor"] + sent_bytes["expert"]) / self.micro_batches / bandwidth_Bps * NS_PER_S
-        outside_s = 0.0
-        if domains is not None and self.parallel.tensor > 1 and domains.accelerators % self.parallel.tensor_span:
-            outside_s = sent_bytes["tensor"] * (1 / domains.outside_Bps - 1 / domains.inside_Bps)
-        return {
-            "model": self.model.name or "",
-            **{name: getattr(self.parallel, name) for name in DIMENSIONS},
-            "parameters": self.model.parameters,
-            **{f"{name}_bytes": size for name, size in sent_bytes.items()},
-            "compute_ns": self.micro_batches * sum(stage_ns) / len(stage_ns),
-            "bubble": self._pipeline_ns(stage_ns) / (self.micro_batches * max(stage_ns)) - 1,
-            "bound_ns": self._pipeline_ns([time_ns + waiting_ns for time_ns in stage_ns]),
-            "outside_ns": outside_s * NS_PER_S,
-        }
+        return training_estimates.estimates(self, ranks, bandwidth_Bps, domains)
 
     def describe(self, estimates: Mapping[str, Any]) -> list[str]:
-        model = f"{estimates['model'] or 'model'} of {estimates['parameters'] / 1e9:.4g} billion parameters"
-        degrees = " x ".join(f"{name} {estimates[name]}" for name in DIMENSIONS)
-        sent = ", ".join(f"{name} {estimates[f'{name}_bytes'] / 1e9:.3g} GB" for name in DIMENSIONS)
-        lines = [
-            f"{model}: {degrees}",
-            f"a rank sends {sent}",
-            f"and computes {estimates['compute_ns'] / 1e6:,.4g} ms; bubble {estimates['bubble']:.1%}; "
-            f"the step takes {estimates['bound_ns'] / 1e6:,.4g} ms or more",
-        ]
-        if estimates["outside_ns"] > 0:
-            lines.append(
-                "warning: tensor-parallel groups cross scale-up domains, whose links are faster than those between "
-                f"them: a step takes about {estimates['outside_ns'] / 1e6:,.4g} ms more; set parallel.tensor to a "
-                "divisor of machine.accelerators"
-            )
-        return lines
-
-    def _pipeline_ns(self, stage_ns: list[float]) -> float:
-        return max(self.micro_batches * time_ns + sum(stage_ns[:stage]) for stage, time_ns in enumerate(stage_ns))
+        return training_estimates.described(estimates)
 
     def operations(self) -> Operations:
         return training_step(self)

@@ -3,12 +3,12 @@
 import numpy as np
 from pydantic import Field
 
+from fabricstudy.core.arrays import number_within
 from fabricstudy.core.model import ConfigError, Flag, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
 from ..messages import WorkloadError
-from ..shapes import index_within
 from .base import Destinations, Traffic, one_each, ranges
 
 
@@ -37,12 +37,12 @@ class GroupShift(Traffic, kind="group-shift"):
         nodes = np.bincount(group)
         partner = (group + self.groups) % len(groups)
         if self.fixed:
-            return one_each(order[first[partner] + index_within(group) % nodes[partner]])
+            return one_each(order[first[partner] + number_within(group) % nodes[partner]])
         if np.array_equal(order, np.arange(len(order))):
             return ranges(first[partner], first[partner] + nodes[partner] - 1)
         # The nodes of a group are not numbered in succession: a row for each destination.
         node = np.repeat(np.arange(len(group)), nodes[partner])
-        goal = order[first[partner[node]] + index_within(node)]
+        goal = order[first[partner[node]] + number_within(node)]
         return Destinations(node, 1.0 / nodes[partner[node]], goal, goal)
 
 
@@ -83,7 +83,7 @@ def to_routers(machine: Machine, goal: np.ndarray) -> np.ndarray:
     """
     order = np.argsort(machine.node_router, kind="stable")
     first = np.searchsorted(machine.node_router[order], np.arange(machine.routers))
-    position = index_within(machine.node_router)
+    position = number_within(machine.node_router)
     if np.any(position >= machine.nodes_of_router[goal[machine.node_router]]):
         raise WorkloadError("the routers of the grid have different numbers of nodes")
     destination: np.ndarray = order[first[goal[machine.node_router]] + position]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import Field
 
+from fabricstudy.analysis.base import Analysis, Row
 from fabricstudy.core.arrays import Ints
 from fabricstudy.core.model import ConfigError, Model, Whole, model_check
 from fabricstudy.machine.base import Topology
@@ -17,8 +18,6 @@ from fabricstudy.workload.mapping.base import Mapping
 from fabricstudy.workload.mapping.linear import LinearMapping
 from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.placing import place
-
-from .base import Analysis, Row
 
 
 class Case(Model):

@@ -1,4 +1,9 @@
-"""Mapping by Scotch."""
+"""Mapping by Scotch.
+
+Scotch runs in a process of its own, this file as a script (task graph and machine as .npz on standard input, places of
+the tasks as .npy on standard output), since it gives the same mapping each time only if an environment variable limits
+its threads before it is loaded.
+"""
 
 import io
 import os
@@ -14,15 +19,23 @@ from fabricstudy.core.arrays import Integers, Ints
 from fabricstudy.machine.distances import adjacency
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hop_distances
-
-from ..messages import WorkloadError
-from . import scotch_process
-from .base import Mapping
-from .tasks import Slots, Tasks
+from fabricstudy.workload.mapping.base import Mapping
+from fabricstudy.workload.mapping.tasks import Slots, Tasks
+from fabricstudy.workload.messages import WorkloadError
 
 SCOTCH_PACKAGE = "scotchpy64"
-SCOTCH_SCRIPT = Path(scotch_process.__file__)
+SCOTCH_SCRIPT = Path(__file__)
 SCOTCH_CPU_S_PER_PARTNER = 1.5e-4
+BIPARTITIONS = 8
+"""Bipartitions of which the lightest is taken; Scotch's default is 2, and 3 where quality matters more than time.
+
+With one thread, which alone repeats itself, each try gives one bipartition; with more threads each gives as many.
+"""
+REFINEMENT = "f{bal=0.01,move=120}"
+UNCOARSENING = f"b{{bnd=(d{{pass=40}}{REFINEMENT}|{REFINEMENT}),org={REFINEMENT}}}"
+TRY = f"m{{vert=120,low=h{{pass=20}}{REFINEMENT},asc={UNCOARSENING}}}"
+STRATEGY = f"r{{job=t,map=t,poli=S,bal=0.01,sep={'|'.join([TRY] * BIPARTITIONS)}}}"
+"""Dual recursive bipartitioning, as in Scotch's default for up to 20 tasks a core, but for `BIPARTITIONS`."""
 
 
 class ScotchMapping(Mapping, kind="scotch"):
@@ -50,20 +63,20 @@ class ScotchMapping(Mapping, kind="scotch"):
         edges = {"first": graph.first, "partner": graph.partner, "weight": weight}
         vertex_of_rank = _run(edges | architecture | {"seed": seed})
         router = relieve_overfull_routers(routers[vertex_of_rank], slots)
-        seat = np.empty(slots.ranks, dtype=np.int64)
-        seat[np.argsort(router, kind="stable")] = np.argsort(slots.router_of_core, kind="stable")
-        return seat
+        core = np.empty(slots.ranks, dtype=np.int64)
+        core[np.argsort(router, kind="stable")] = np.argsort(slots.router_of_core, kind="stable")
+        return core
 
 
 def _architecture(slots: Slots) -> tuple[Ints, dict[str, Any]]:
     """The router of each vertex of Scotch's architecture, and the architecture."""
     machine = slots.machine
-    seats = np.bincount(slots.router_of_core, minlength=machine.routers).astype(np.int64)
+    cores = np.bincount(slots.router_of_core, minlength=machine.routers).astype(np.int64)
     closed = _closed(machine)
-    if closed is None or len(np.unique(seats)) > 1:
+    if closed is None or len(np.unique(cores)) > 1:
         links = adjacency(machine)
         joined = {"joined_first": links.first.astype(np.int64), "joined": links.head}
-        return np.flatnonzero(seats), {"shape": np.empty(0, np.int64), "closed": False, "seats": seats, **joined}
+        return np.flatnonzero(cores), {"shape": np.empty(0, np.int64), "closed": False, "cores": cores, **joined}
     assert machine.coordinates is not None
     shape = np.array([dimension.length for dimension in machine.dimensions], dtype=np.int64)
     routers = np.argsort(np.ravel_multi_index(tuple(machine.coordinates.T), tuple(shape)))
@@ -108,3 +121,40 @@ def relieve_overfull_routers(router: Ints, slots: Slots) -> Ints:
             moved[rank] = nearest
             free_cores[nearest] -= 1
     return moved
+
+
+def mapped(problem: Any) -> Any:
+    """Return the vertex of the architecture of each task."""
+    import scotchpy
+    from scotchpy import common
+
+    graph = scotchpy.Graph()
+    graph.build(baseval=0, verttab=problem["first"], edgetab=problem["partner"], edlotab=problem["weight"])
+    architecture = scotchpy.Arch()
+    if len(problem["shape"]):
+        (architecture.torusX if problem["closed"] else architecture.meshX)(problem["shape"])
+    else:
+        routers = scotchpy.Graph()
+        loads = problem["cores"]
+        routers.build(
+            baseval=0, verttab=problem["joined_first"], edgetab=problem["joined"], velotab=np.maximum(loads, 1)
+        )
+        architecture.build2(routers, np.flatnonzero(loads).astype(np.int64))
+    common.random_seed(int(problem["seed"]))
+    common.random_reset()
+    vertex_of_task = np.zeros(len(problem["first"]) - 1, dtype=np.int64)
+    strategy = scotchpy.Strat()
+    strategy.graph_map(STRATEGY)
+    graph.map(architecture, strategy, vertex_of_task)
+    return vertex_of_task
+
+
+def main() -> None:
+    """Read the problem from standard input, and write the vertex of each task."""
+    with np.load(io.BytesIO(sys.stdin.buffer.read())) as problem:
+        vertex_of_task = mapped(problem)
+    np.save(sys.stdout.buffer, vertex_of_task)
+
+
+if __name__ == "__main__":
+    main()

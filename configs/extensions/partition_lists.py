@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from fabricstudy.analysis.base import Analysis, Row
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.model import ConfigError, Number, at_path, model_check
 from fabricstudy.machine.base import Topology
@@ -25,8 +26,6 @@ from fabricstudy.schedule.partition_list.cuboids import Cuboids, canonical
 from fabricstudy.structure.pareto import is_pareto_efficient
 from fabricstudy.structure.partitions import Geometry, PartitionSpace, partition_space
 from fabricstudy.structure.production import Allowed
-
-from .base import Analysis, Row
 
 MAX_LISTS = 20_000
 EVERY_SIZE = "all"

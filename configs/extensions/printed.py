@@ -4,9 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
+from fabricstudy.analysis.base import Analysis, Row
 from fabricstudy.core.model import Number
-
-from .base import Analysis, Row
 
 Series = Annotated[dict[Number, Number], Field(min_length=1)]
 

@@ -7,14 +7,13 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from fabricstudy.analysis.base import Analysis, Row
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.model import ConfigError, Whole, at_path, model_check
 from fabricstudy.machine.base import Topology
 from fabricstudy.schedule.packing import max_disjoint_partitions
 from fabricstudy.schedule.partition_list.base import PartitionList
 from fabricstudy.schedule.partitions import NodePool, Partitions
-
-from .base import Analysis, Row
 
 MAX_PLACEMENTS = 10_000
 NOTHING = "nothing"
