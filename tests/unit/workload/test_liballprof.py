@@ -44,6 +44,24 @@ def test_calls_become_what_passes_between_them_and_messages(tmp_path: Path) -> N
     assert operations.partner[1] == 7
 
 
+@pytest.mark.parametrize(
+    ("times", "computed"),
+    [
+        ([(150, 200), (160, 170), (260, 300)], [50_000, 60_000]),
+        ([(150, 200), (160, 230), (260, 300)], [50_000, 30_000]),
+        ([(150, 200), (20, 30), (40, 50)], [50_000, 10_000]),
+    ],
+    ids=["within", "across", "clock set back"],
+)
+def test_calls_that_overlap_are_named_and_leave_the_computation_between_their_ends(
+    tmp_path: Path, times: list[tuple[int, int]], computed: list[int], caplog: pytest.LogCaptureFixture
+) -> None:
+    warn_once.cache_clear()
+    calls = [f"MPI_Barrier:{start}:0,0,1:{end}" for start, end in times]
+    assert read(tmp_path, ["MPI_Init:0:0:100", *calls]).duration_ns.tolist() == computed
+    assert any("1 calls begin" in message and "run-0.txt, line 3" in message for message in caplog.messages)
+
+
 def test_collective_operations_are_those_of_the_patterns(tmp_path: Path) -> None:
     def lines(rank: int) -> list[str]:
         world = f"0,{rank},4"

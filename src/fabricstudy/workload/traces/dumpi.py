@@ -194,7 +194,6 @@ class _Rank:
         self.persistent: dict[int, tuple[int, list[_End]]] = {}
         # Receives whose source or tag is known when they have ended.
         self.open: dict[int, tuple[Communicator, int]] = {}
-        self.stop_ns: int | None = None
 
     def take(self, number: int, call: Call) -> None:
         name, values = call.name, call.arguments
@@ -202,9 +201,7 @@ class _Rank:
         if name in _LOCAL or (name.startswith("Test") and not completed):
             return
         self.calls.line = number
-        if self.stop_ns is not None:
-            self.calls.compute(call.start_ns - self.stop_ns)
-        self.stop_ns = call.stop_ns
+        self.calls.follow(call.start_ns, call.stop_ns)
         if name in _CONSTRUCTORS:
             self.communicators[_creation(call).new] = next(self.made, None)
         elif name in _TRANSFERS:

@@ -31,7 +31,7 @@ def read(first: Path, algorithms: Algorithms = ()) -> Listing:
     paths = files(first)
     program = Program(len(paths), lambda rank, line: f"{paths[rank].name}, line {line}", algorithms)
     for rank, path in enumerate(paths):
-        calls, end_us = Calls(program, rank), -1.0
+        calls = Calls(program, rank)
         for line, text in numbered_lines(read_unpacked(path)):
             if not text.strip() or text.startswith("#"):
                 continue
@@ -40,7 +40,7 @@ def read(first: Path, algorithms: Algorithms = ()) -> Listing:
             try:
                 if not name.startswith("MPI_"):
                     raise IndexError
-                end_us = _take(calls, name[4:], words, end_us)
+                _take(calls, name[4:], words)
             except InputFileError as error:
                 raise InputFileError(error.problem, error.remedy, _at(path, line), error.value) from None
             except (ValueError, IndexError):
@@ -52,17 +52,16 @@ def _at(path: Path, line: int) -> str:
     return f"{path.name}, line {line}"
 
 
-def _take(calls: Calls, name: str, words: list[str], end_us: float) -> float:
-    """Add a call; return the time of its end."""
+def _take(calls: Calls, name: str, words: list[str]) -> None:
+    """Add a call."""
     if name == "Init":
-        return _time_us(words[-1])
-    if name == "Finalize" or name in _IGNORED:
-        return end_us
-    start_us, end = _time_us(words[0]), _time_us(words[-1])
-    if end < start_us:
-        raise InputFileError("a call that ends before it begins", "trace the program again", "", end)
-    if end_us >= 0:
-        calls.compute((start_us - end_us) * 1000)
+        calls.follow(_time_us(words[-1]), _time_us(words[-1]))
+    if name in ("Init", "Finalize") or name in _IGNORED:
+        return
+    start_us, end_us = _time_us(words[0]), _time_us(words[-1])
+    if end_us < start_us:
+        raise InputFileError("a call that ends before it begins", "trace the program again", "", end_us)
+    calls.follow(start_us, end_us, 1000)
     arguments = words[1:-1]
     if name.lower() in EXPANDED and name != "Reduce_scatter":
         _collective(calls, name.lower(), arguments)
@@ -84,7 +83,6 @@ def _take(calls: Calls, name: str, words: list[str], end_us: float) -> float:
         calls.wait(waited if len(waited) <= len(calls.requests) else sorted(set(calls.requests).intersection(waited)))
     else:
         raise InputFileError(f"the call MPI_{name} is not supported", "trace a program without it")
-    return end
 
 
 def _end(calls: Calls, arguments: list[str]) -> tuple[int, int, int]:

@@ -137,7 +137,8 @@ class Program:
 
     def __init__(self, ranks: int, where: Callable[[int, int], str], algorithms: Algorithms = ()) -> None:
         self.ranks, self.algorithms, self._where = ranks, algorithms, where
-        self.overlapping = 0
+        self.overlapping = array("q")
+        """Rank and line of each call that begins before the last one of its rank has ended."""
         # Rank, kind, bytes, peer, tag, line, stream.
         self._rows = tuple(array("q") for _ in range(7))
         self._times = array("d")
@@ -178,8 +179,9 @@ class Program:
     def listing(self, receives_at_most: bool = True) -> Listing:
         """Return the operations; receives take messages of at most their bytes, or of as many."""
         if self.overlapping:
-            problem = f"{self.overlapping} calls begin before the last one of their rank has ended"
-            warn_once(f"warning: {problem}; no computation is between them")
+            problem = f"{len(self.overlapping) // 2} calls begin before the last one of their rank has ended"
+            first = self._where(self.overlapping[0], self.overlapping[1])
+            warn_once(f"warning: {problem}, such as {first}; no computation is between them")
         rank, kind, size, peer, tag, line, stream = (np.frombuffer(rows, dtype=np.int64) for rows in self._rows)
         dependent, needs, when = (np.frombuffer(rows, dtype=np.int64) for rows in self._waits)
         return Listing(
@@ -199,6 +201,7 @@ class Calls:
         self.last: list[tuple[int, int]] = []
         """Operations that the next call waits for, each with `ENDED` or `STARTED`."""
         self._collectives: dict[int, int] = {}
+        self._span: tuple[float, float] | None = None
 
     def _add(self, kind: int, time_ns: float = 0.0, size: int = 0, peer: int = -1, tag: int = -1) -> int:
         operation = self.program.add(self.rank, self.line, kind, time_ns, size, peer, tag)
@@ -206,9 +209,18 @@ class Calls:
         return operation
 
     def compute(self, time_ns: float) -> None:
-        self.program.overlapping += time_ns < 0
+        if time_ns < 0:
+            self.program.overlapping.extend((self.rank, self.line))
         if time_ns > 0:
             self.last = [(self._add(CALC, time_ns), ENDED)]
+
+    def follow(self, start: float, stop: float, tick_ns: float = 1) -> None:
+        """Compute from the end of earlier calls to the start of this one, unless their clock was set back."""
+        if self._span is not None:
+            began, ended = self._span
+            self.compute((start - ended) * tick_ns)
+            stop = max(stop, ended) if start >= began else stop
+        self._span = start, stop
 
     def transfer(self, kind: int, peer: int, size: int, tag: int, request: int | None = None) -> None:
         """Send or receive; with a request the next call follows the start. Messages to itself take no time."""
