@@ -100,7 +100,7 @@ def _bandwidths(machines: Sequence[Any]) -> str:
     return "".join(f", {name} {text}" for name, text in texts.items())
 
 
-def _workloads(points: Iterable[Point]) -> str:
+def _workloads(points: Sequence[Point]) -> str:
     """Return patterns, message sizes and nodes of each job, or of all jobs if there are many."""
     facts = dict.fromkeys(
         (job.name, job.pattern.kind, getattr(job.pattern, "message_bytes", None), job.node_count(point.machine.nodes))
@@ -114,8 +114,15 @@ def _workloads(points: Iterable[Point]) -> str:
         _, kinds, sizes, nodes = zip(*(fact for fact in facts if many or fact[0] == name), strict=True)
         message_sizes = [int(size) for size in sizes if size is not None]
         messages = f", messages of {_range(message_sizes, 'message_bytes')}" if message_sizes else ""
-        texts.append(f"{name}: {named(list(dict.fromkeys(kinds)))}{messages}, {_range(nodes, 'nodes')} nodes")
+        several = "" if many else _several([sum(job.name == name for job in point.jobs) for point in points])
+        texts.append(f"{name}{several}: {named(list(dict.fromkeys(kinds)))}{messages}, {_range(nodes, 'nodes')} nodes")
     return "; ".join(texts)
+
+
+def _several(counts: Sequence[int]) -> str:
+    """Return how many jobs of a name the points that have one have, if they are more than one."""
+    present = [count for count in counts if count]
+    return f" ({_range(present, 'count')} jobs)" if max(present) > 1 else ""
 
 
 def _range(values: Sequence[float], column: str) -> str:
@@ -132,7 +139,7 @@ def experiments(study: Study, points: pd.DataFrame) -> list[tuple[str, int, int,
 
 
 def jobs(planned: Plan, table: pd.DataFrame) -> TextTable:
-    """Return pattern and size of the jobs of each experiment."""
+    """Return number in a point, pattern and size of the jobs of each experiment."""
     patterns = [
         planned.points[point_id].point.jobs[job].pattern.kind
         for point_id, job in zip(table["point_id"], table["job"], strict=True)
@@ -140,9 +147,10 @@ def jobs(planned: Plan, table: pd.DataFrame) -> TextTable:
     rows = []
     for key, part in table.groupby(["experiment", "job_name", pd.Series(patterns, table.index, dtype=str)], sort=False):
         sizes = [_range(part[name].tolist(), "count") for name in ("ranks", "nodes", "messages", "bytes")]
-        rows.append([*map(str, key), *sizes, str(part["point_id"].nunique())])
-    columns = ("experiment", "job", "pattern", "ranks", "nodes", "messages", "bytes", "points")
-    return TextTable(columns, rows, frozenset(range(3, 8)))
+        number = _range(part.groupby("point_id").size().tolist(), "count")
+        rows.append([*map(str, key), number, *sizes, str(part["point_id"].nunique())])
+    columns = ("experiment", "job", "pattern", "jobs", "ranks", "nodes", "messages", "bytes", "points")
+    return TextTable(columns, rows, frozenset(range(3, 9)))
 
 
 def parameters(study: Study, planned: Plan) -> tuple[TextTable, TextTable, TextTable]:
@@ -182,7 +190,8 @@ def _job_parameters(study: Study, planned: Plan) -> list[list[str]]:
             ranks = job.rank_count(point.machine.nodes, point.machine.cores_per_node)
             where = "*" if many else str(place)
             leaves: dict[tuple[str, ...], tuple[str, bool]] = {("name",): (job.name, "name" in job.model_fields_set)}
-            leaves |= {keys: (text, is_given) for keys, text, is_given in _leaves(job)}
+            # Each of several equal jobs stands for itself.
+            leaves |= {keys: (text, is_given) for keys, text, is_given in _leaves(job) if keys != ("count",)}
             resolved = job.pattern.resolved(ranks).items()
             leaves |= {("pattern", key): (_value_text(key, value), False) for key, value in resolved}
             for keys, (text, is_given) in leaves.items():

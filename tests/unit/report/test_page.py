@@ -23,6 +23,8 @@ from fabricstudy.report.figures import RenderedFigure
 from fabricstudy.report.page import MAX_ROUTERS_DRAWN, render, write_report
 from fabricstudy.report.summaries import below_bounds, bounds
 from fabricstudy.study.figures import Figure
+from fabricstudy.study.file import validate_study
+from fabricstudy.study.plan import plan
 from fabricstudy.study.plan_file import write_plan
 from fabricstudy.table.files import write_tables
 from fabricstudy.table.select import label_text
@@ -129,6 +131,17 @@ def test_every_parameter_stands_with_its_origin(make: Make) -> None:
     assert found["jobs.0.pattern"] == ("ring", "set") and found["jobs.0.pattern.iterations"] == ("1", "default")
     assert found["jobs.0.pattern.message"] == ("1 kB; 1 MB", "varied: message")
     assert found["jobs.0.allocation"] == ("cluster", "default") and found["jobs.0.mapping"] == ("linear", "default")
+
+
+def test_equal_jobs_are_counted() -> None:
+    ring = {"kind": "ring", "message": "1 kB"}
+    jobs = [{"name": "halo", "nodes": 8, "count": 6, "pattern": ring}, {"name": "app", "nodes": 9, "pattern": ring}]
+    sections = {key: STUDY[key] for key in ("study", "machine", "routing", "engine")}
+    study = validate_study({**sections, "jobs": jobs})
+    planned = plan(study)
+    text = study_setup._workloads([one.point for one in planned.points.values()])
+    assert "halo (6 jobs): ring" in text and "app: ring" in text
+    assert not any(row[0].endswith(".count") for row in study_setup.parameters(study, planned)[1].rows)
 
 
 def test_values_that_are_left_out_are_counted(make: Make) -> None:
@@ -395,7 +408,7 @@ def test_extensions_are_told_with_their_digests(make: Make, tmp_path: Path) -> N
 
 def test_the_jobs_are_listed(make: Make, tmp_path: Path) -> None:
     _, page = written(make(figures=[]), tmp_path / "out")
-    assert "main app ring 72 72 144 144,000 24" in page.text
+    assert "main app ring 1 72 72 144 144,000 24" in page.text
 
 
 def test_a_time_below_its_bound_is_a_red_line_at_the_top(make: Make, tmp_path: Path) -> None:
