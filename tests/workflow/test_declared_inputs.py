@@ -112,9 +112,14 @@ def test_a_job_reads_what_its_rule_declares(run: Run, rule: str, tmp_path: Path)
             shutil.copy(kept, tmp_path / name)
     for name in (*outputs, *re.findall(r"logs/\S+", command)):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-    environment = dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}")
+    environment = dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}", PYTHONPROFILEIMPORTTIME="1")
     done = subprocess.run(command, shell=True, cwd=tmp_path, env=environment)
     assert done.returncode == 0, "".join(path.read_text() for path in (tmp_path / "logs").rglob("*.log"))
+    if rule == "simulate":  # a job of points knows nothing of claims, figures and schedules
+        log = (tmp_path / "logs/alone/simulate/second-packet-all.log").read_text()
+        loaded = set(re.findall(r"\| +fabricstudy\.([\w.]+)$", log, re.M))
+        needless = ("study", "table", "report", "schedule", "machine.fabric", "commands")
+        assert len(loaded) > 50 and not {name for name in loaded if name.startswith(needless)}
     for name in outputs:
         if rule != "pack":
             assert content(tmp_path / name) == content(run.folder / name), name

@@ -3,9 +3,6 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from fabricstudy.machine.dragonfly import DragonflyConfig
-from fabricstudy.machine.grid import GridConfig
-from fabricstudy.machine.percs import PercsConfig
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.ugal import Ugal
 
@@ -39,6 +36,9 @@ def has_offered_traffic(point: Point) -> bool:
 
 def has_parallel_global_links(point: Point) -> bool:
     """Return whether the machine is a dragonfly or PERCS with several cables between two groups."""
+    from fabricstudy.machine.dragonfly import DragonflyConfig  # a point of another machine needs neither
+    from fabricstudy.machine.percs import PercsConfig
+
     machine = point.machine
     if isinstance(machine, PercsConfig):
         return machine.links_per_supernode_pair > 1
@@ -53,6 +53,10 @@ def uses_ugal(point: Point) -> bool:
 def has_ring_ties(point: Point) -> bool:
     """Return whether some destinations are half-way round a ring, and both ways are used."""
     routing, machine = point.routing, point.machine
-    if not isinstance(machine, GridConfig) or not isinstance(routing, DimensionOrder) or routing.tie != "split":
+    if not isinstance(routing, DimensionOrder) or routing.tie != "split":
+        return False
+    from fabricstudy.machine.grid import GridConfig
+
+    if not isinstance(machine, GridConfig):
         return False
     return any(dimension.is_closed and dimension.length % 2 == 0 for dimension in machine.grid)

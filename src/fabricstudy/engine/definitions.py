@@ -10,7 +10,6 @@ from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.definitions import read_machine
 from fabricstudy.machine.graph import Machine
-from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.structure.stage import cut_side
 from fabricstudy.workload.definitions import WorkloadIds, read_placements
 from fabricstudy.workload.placing import Placement, placements
@@ -42,6 +41,8 @@ class AnalysedMachine:
 
 def built(config: Topology) -> AnalysedMachine:
     """Build and analyse a machine."""
+    from fabricstudy.structure.bisection import bisection_bounds  # jobs of the workflow read the cut
+
     machine = config.build()
     return AnalysedMachine(machine, bisection_bounds(machine).cut_side)
 

@@ -72,6 +72,8 @@ def _read_csv(data: bytes) -> list[ForwardingEntry]:
 
 
 def _read_lft(data: bytes) -> list[ForwardingEntry]:
+    from fabricstudy.machine.fabric.ibnetdiscover import guid_of  # loads the readers of all formats
+
     entries: dict[tuple[str, str], ForwardingEntry] = {}
     switch = None
     for number, line in numbered_lines(data):

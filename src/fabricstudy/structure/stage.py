@@ -14,8 +14,6 @@ from fabricstudy.core.store import FILES, FORMAT_KEY, STRUCTURES, Record, Store,
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
-from .summary import describe_machine
-
 HALF = "half"
 """Key of the routers of one half of the best cut."""
 
@@ -39,6 +37,8 @@ def structure_record(machine_id: str, topology: Topology, machine: Machine, resu
 
 def described(machine: Machine) -> dict[str, Any]:
     """Return the structure of a machine as plain values, with one half of its best cut."""
+    from .summary import describe_machine  # simulations read structures only
+
     structure = describe_machine(machine)
     return {**structure.to_json(), HALF: np.flatnonzero(structure.bisection.cut_side).tolist()}
 
