@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fabricstudy.core.input_files import InputFileError, check_width, numbered_csv_rows, numbered_lines, position_text
-from fabricstudy.machine.fabric.ibnetdiscover import guid_of
 
 HEADS = (["router", "destination", "next"], ["router", "destination_router", "next"])
 
