@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -18,7 +19,7 @@ from fabricstudy.table.files import Tables
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 
-from .effects import Effect, Effects
+from .effects import Effect, Effects, effects
 from .text import number
 
 _MOST_AXES, _MOST_CLAIMS, _MOST_BEST = 3, 3, 4
@@ -33,6 +34,7 @@ def sentences(
     """Return the key findings; `meanings` maps axes to what they vary."""
     return [sentence for sentence in (
         _claim_sentence(tables), _saturation_sentence(tables), *fronts, *_effect_sentences(changes, meanings),
+        _job_sentence(tables, changes),
         _computing_sentence(tables.jobs), _slowdown_sentence(tables.interference), _engine_sentence(tables),
         _basis(tables),
     ) if sentence]  # fmt: skip
@@ -149,6 +151,27 @@ def _effect_sentences(changes: Effects | None, meanings: Mapping[str, str]) -> l
     middle, most = (number(factor, 3) for factor in changes.noise)
     variation = f"Run-to-run variation of the {noun}: a factor of {middle} in the median and {most} at most."
     return [*parts, f"{variation} {changes.jobs}".strip()]
+
+
+def _job_sentence(tables: Tables, changes: Effects | None) -> str:
+    """Return by what factor the first axis changes each job, where one number for all jobs hides which."""
+    names = list(dict.fromkeys(tables.jobs.loc[~tables.jobs["background"], "job_name"].astype(str)))
+    if changes is None or not changes.axes or len(names) == 1:
+        return ""
+    metric, axis = changes.metric, changes.axes[0].axis
+    selection = metric.selection
+    if selection.table != "jobs" or selection.reduce_jobs == "each" or "job_name" in selection.where:
+        return ""
+    factors: dict[str, float] = {}
+    for name in names:
+        of_job = selection.model_copy(update={"where": {**selection.where, "job_name": name}})
+        found = effects(tables, {axis}, metric=replace(metric, selection=of_job))
+        if found and found.axes:
+            factors[name] = found.axes[0].largest
+    ordered = sorted(factors, key=lambda name: -factors[name])
+    texts = [f"{name} {number(factors[name], 3)}" for name in ordered[:_MOST_BEST]]
+    texts += [f"{len(ordered) - _MOST_BEST} more jobs"] * (len(ordered) > _MOST_BEST)
+    return f"By job, {axis} changes the {metric.noun} by a factor of at most: {'; '.join(texts)}." if texts else ""
 
 
 def _best(effect: Effect, has_seeds: bool) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import correlation, geometric_mean, mean, median
@@ -231,6 +231,21 @@ def check_verdicts(world: World, found: re.Match[str]) -> None:
     assert told == (same, len(compared), opposite)
 
 
+def check_jobs(world: World, found: re.Match[str]) -> None:
+    selection, axis = world.metric.selection, found["axis"]
+    factors = {}
+    for name in set(world.tables.jobs.loc[~world.tables.jobs["background"], "job_name"]):
+        where = {**selection.where, "job_name": name}
+        metric = replace(world.metric, selection=selection.model_copy(update={"where": where}))
+        comparisons, _ = World(world.study, world.tables, metric).comparisons(axis)
+        medians = [[median(values) for values in labels.values()] for labels in comparisons]
+        if medians:
+            factors[name] = max(max(values) / min(values) for values in medians)
+    told = [part.rpartition(" ") for part in found["jobs"].split("; ") if not part.endswith(" more jobs")]
+    assert [factor for *_, factor in told] == [number(factors[name], 3) for name, *_ in told]
+    assert sorted(factors.values(), reverse=True)[: len(told)] == [factors[name] for name, *_ in told]
+
+
 def check_saturation(world: World, found: re.Match[str]) -> None:
     searched = world.tables.latency.dropna(subset="saturation_load").to_dict("records")
     told = re.findall(rf"({NUMBER}) \(({NUMBER}) to ({NUMBER}), bound ({NUMBER})\)", found.string)
@@ -313,6 +328,7 @@ CHECKS: list[tuple[str, Callable[[World, re.Match[str]], None]]] = [
      check_engines),
     (r"The engines give the same verdict on (?P<same>\d+) of (?P<numbers>\d+) numbers? behind the claims"
      r"(?: and opposite ones on (?P<opposite>\d+))?\.$", check_verdicts),
+    (r"By job, (?P<axis>.+?) changes the .+? by a factor of at most: (?P<jobs>.+)\.$", check_jobs),
     (r"Saturation load with its interval", check_saturation),
     (r"Range of the saturation load, .*, by (?P<axis>.+?): (?P<ranges>.+)\.$", check_saturation_ranges),
     (rf"Computation is (?P<median>{NUMBER}) % of the runtime in the median "
