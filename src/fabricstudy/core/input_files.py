@@ -49,6 +49,12 @@ class InputFileError(ConfigError):
         super().__init__(f"{where}: {problem}" if where else problem, remedy, (), value, code)
         self.where = where
 
+    def within(self, where: str) -> "InputFileError":
+        """Return the mistake with the position of a larger part, such as a file, before its own."""
+        problem = self.problem.removeprefix(f"{self.where}: ") if self.where else self.problem
+        place = f"{where}, {self.where}" if self.where else where
+        return InputFileError(problem, self.remedy, place, self.value, self.code)
+
     def at_file_key(self, name: str, code: Code) -> ConfigError:
         """Return the mistake in the file of this name, at the key ``file`` of a kind."""
         location = f"{name}{', ' if self.where else ': '}"

@@ -97,7 +97,7 @@ def test_collective_operations_are_those_of_the_patterns(tmp_path: Path) -> None
 def test_what_is_wrong_is_told_with_file_and_line(tmp_path: Path, line: str, where: str) -> None:
     with pytest.raises(InputFileError) as refusal:
         read(tmp_path, ["MPI_Init:0:0:0", line], ["MPI_Init:0:0:0"])
-    assert refusal.value.where == where
+    assert refusal.value.where.startswith(where)
     assert ("MPI_Scan" in str(refusal.value)) == ("Scan" in line)
 
 

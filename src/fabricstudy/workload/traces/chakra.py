@@ -52,8 +52,7 @@ def _nodes(path: Path) -> list[Node]:
         is_json = data.lstrip()[:1] == b"{"
         nodes = chakra_json.nodes_of(data) if is_json else chakra_protobuf.nodes_of(data)
     except InputFileError as error:
-        where = f"{path.name}, {error.where}" if error.where else path.name
-        raise InputFileError(error.problem.removeprefix(f"{error.where}: "), error.remedy, where, error.value) from None
+        raise error.within(path.name) from None
     seen = set[int]()
     for node in nodes:
         if node.number in seen:
@@ -85,7 +84,7 @@ def _take(calls: Calls, nodes: list[Node], groups: dict[str, list[int]], path: P
             first[node.number] = len(calls.program)
             last[node.number] = _add(calls, node, tuple(groups[_group(node)] if _is_collective(node) else ()))
         except InputFileError as error:
-            raise InputFileError(error.problem, error.remedy, _at(path, node), error.value) from None
+            raise error.within(_at(path, node)) from None
     for node in nodes:
         unknown = [number for number in node.needs if number not in last]
         if unknown:

@@ -125,8 +125,7 @@ def read(first: Path, algorithms: Algorithms = (), clock: Clock = "wall") -> Lis
             traces.append(File(read_unpacked(path)))
             creations.append(_creations(traces[-1], clock))
         except InputFileError as error:
-            problem = error.problem.removeprefix(f"{error.where}: ")
-            raise InputFileError(problem, error.remedy, path.name, error.value, error.code) from None
+            raise error if error.where == path.name else error.within(path.name) from None
         except DAMAGED:
             raise InputFileError("a damaged file", "copy it again", path.name) from None
     constructed = created(len(paths), {_WORLD: "world", _SELF: "self"}, creations)
@@ -136,7 +135,7 @@ def read(first: Path, algorithms: Algorithms = (), clock: Clock = "wall") -> Lis
             for number, call in enumerate(trace.calls(clock), 1):
                 reader.take(number, call)
         except InputFileError as error:
-            raise InputFileError(error.problem, error.remedy, _at(paths[rank], number), error.value) from None
+            raise error.within(_at(paths[rank], number)) from None
         except DAMAGED:
             raise InputFileError("a damaged call", "copy the file again", _at(paths[rank], number + 1)) from None
     return program.listing()

@@ -42,7 +42,7 @@ def read(first: Path, algorithms: Algorithms = ()) -> Listing:
                     raise IndexError
                 _take(calls, name[4:], words)
             except InputFileError as error:
-                raise InputFileError(error.problem, error.remedy, _at(path, line), error.value) from None
+                raise error.within(_at(path, line)) from None
             except (ValueError, IndexError):
                 raise InputFileError("not a call of liballprof", "write it again", _at(path, line), text[:80]) from None
     return program.listing()

@@ -273,7 +273,7 @@ class Calls:
         try:
             parts = _parts(name, size, root, len(members), self.program.algorithms)
         except ConfigError as error:
-            raise InputFileError(f"MPI_{name.capitalize()}: {error.problem}", error.remedy, str(self.line)) from None
+            raise InputFileError(f"MPI_{name.capitalize()}: {error.problem}", error.remedy) from None
         for ends in parts[members.index(self.rank)]:
             sent, received = ([(members[peer], size_bytes, tag) for peer, size_bytes in end] for end in ends)
             self.exchange(sent, received)

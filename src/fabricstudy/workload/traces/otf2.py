@@ -113,8 +113,7 @@ def _read(trace: Any, algorithms: Algorithms) -> Listing:
             try:
                 reader.take(location, event)
             except InputFileError as error:
-                where = f"{location.group.name}, event {reader.calls.line}"
-                raise InputFileError(error.problem, error.remedy, where, error.value) from None
+                raise error.within(f"{location.group.name}, event {reader.calls.line}") from None
     return program.listing()
 
 

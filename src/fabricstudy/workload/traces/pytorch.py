@@ -55,7 +55,7 @@ def read(first: Path, algorithms: Algorithms = ()) -> Listing:
         try:
             _take(Calls(program, rank), kernels_of(objects_of(beside, "traceEvents")), operations, groups)
         except InputFileError as error:
-            raise InputFileError(error.problem, error.remedy, beside.name, error.value) from None
+            raise error.within(beside.name) from None
         except WRONG:
             raise InputFileError("not a trace of Kineto", "write it again", beside.name) from None
     return program.listing()

@@ -38,4 +38,4 @@ def read_unpacked(path: Path) -> bytes:
     try:
         return unpacked(read_bytes(path))
     except InputFileError as error:
-        raise InputFileError(error.problem, error.remedy, path.name, error.value, error.code) from None
+        raise error.within(path.name) from None
