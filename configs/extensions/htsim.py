@@ -1,8 +1,7 @@
 """htsim as an engine: transport protocols of Ethernet (EQDS, NDP, RoCE and Swift) on fat trees.
 
-htsim (https://github.com/Broadcom/csg-htsim) is not part of fabricstudy. Build it by its documents, put the folder of
-``htsim_eqds``, ``htsim_ndp``, ``htsim_roce`` and ``htsim_swift`` on PATH, or set FABRICSTUDY_HTSIM to the path of
-``htsim_eqds``, and list this file below `extensions` of a study.
+Build htsim (https://github.com/Broadcom/csg-htsim), which is not part of fabricstudy, put the folder of its programs on
+PATH or set FABRICSTUDY_HTSIM to the path of ``htsim_eqds``, and list this file below `extensions` of a study.
 
 Translation
 -----------
@@ -74,6 +73,7 @@ class Htsim(Simulator, kind="htsim"):
     caveats: ClassVar[tuple[Caveat, ...]] = (
         Caveat("A message ends when its sender has the last acknowledgement."),
         Caveat("Each packet has a header of 64 B, except with Swift."),
+        Caveat("RoCE draws paths by the clock.", lambda of: getattr(of.engine, "transport", "") == "roce"),
     )
 
     transport: Literal["eqds", "ndp", "roce", "swift"] = Field("eqds", description="transport protocol")

@@ -55,7 +55,9 @@ def run_program(command: list[str], folder: Path, limits: Limits, record: Record
         limit = f"{limits.disk_bytes / 1e9:g} GB"
         raise EngineFailure(f"the simulator wrote more than {limit} to its folder; raise limits.disk in the study")
     if outcome.ended == "missing":
-        raise EngineFailure("the simulator could not be started")
+        reason = (folder / "stderr").read_text(errors="replace").strip()
+        remedy = "make it executable, or begin the command with its interpreter"
+        raise EngineFailure(f"the simulator could not be started: {reason}; {remedy}")
     if outcome.exit_code < 0:
         raise EngineFailure(f"the simulator was killed by {signal.Signals(-outcome.exit_code).name}")
     return outcome.exit_code

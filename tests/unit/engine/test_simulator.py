@@ -129,6 +129,12 @@ def test_what_it_cannot_do_is_a_row(sections: dict[str, Any], tmp_path: Path) ->
     assert record["status"] == "unsupported" and record["reason"]
 
 
+def test_features_that_it_knows_are_not_refused(tmp_path: Path) -> None:
+    change = ("    slowness: Number", '    features = frozenset({"network.virtual_channels"})\n\n    slowness: Number')
+    path = write(tmp_path, change, network={"virtual_channels": 2})
+    assert simulated(path, tmp_path)["linksim"]["status"] == "done"
+
+
 WRITE = '        return [sys.executable, str(self.program_path()), "links", "flows"]\n'
 READ = '        return [{"runtime_ns": ended.get(job, 0.0)} for job in range(len(point.jobs))]\n'
 
