@@ -31,9 +31,12 @@ def repetition_sentences(study: Study, tables: Tables) -> Iterator[str]:
         used = f"{few} to {many}" if few < many else f"{few}"
         total, most = rows["seeds"].sum(), len(rows) * rule.most
         where = f" of {name}" if study.experiments else ""
+        equal = int((rows["outcome"] == "no variation").sum())
+        same = f" With equal runtimes for all seeds: {count_noun(equal, 'combination')}; one seed is enough there."
         yield (
             f"Seeds{where}: {count_noun(len(rows), 'combination')} with {used} of at most {rule.most} seeds; "
             f"{total:,} of {most:,} points were simulated. {_outcome(rule, rows, tables.orders, str(name))}"
+            f"{same * bool(equal)}"
         )
 
 

@@ -163,6 +163,17 @@ def test_the_seeds_to_decide_an_order_are_the_fewest_that_do(difference: float) 
     assert order.is_decided == (brute == 6)
 
 
+@pytest.mark.parametrize(("is_noisy", "without_noise"), [(False, 4), (True, 2)])
+def test_a_combination_without_noise_is_named(tmp_path: Path, is_noisy: bool, without_noise: int) -> None:
+    """An engine without noise (all four), and noise in two of four combinations only."""
+    study = planned(tmp_path, seeds={"from": 5, "to": 12, "until": "2 %"})
+    tables = first_stage(study, noisy if is_noisy else lambda point: 1e6)
+    assert (tables.repetitions["outcome"] == "no variation").sum() == without_noise
+    assert f"{without_noise} combinations; one seed" in next(repetition_sentences(study.study, tables))
+    second = needed_points(study, tables) & set(study.second_stage)
+    assert is_noisy or not second
+
+
 def test_the_cost_of_an_undecided_order_is_stated(tmp_path: Path) -> None:
     study = planned(tmp_path, seeds={"from": 5, "to": 12, "until": "decided", "decide": ["arrangement"]})
     tables = first_stage(study, noisy)
