@@ -7,9 +7,9 @@ Translation
 -----------
 * **Cycle**: the time of a flit of `flit` bytes on a link; so all links need one bandwidth. Latencies become whole
   cycles. A message is one packet of whole flits.
-* **Router**: `routing_delay`, `vc_alloc_delay` and `sw_alloc_delay` are 1, `st_final_delay` is the rest of
-  `network.router_latency`, which has to be four cycles or more. Allocators are BookSim2's default, iSLIP of one
-  iteration; `speedup` is `internal_speedup`.
+* **Router**: each of four stages takes one cycle. A longer one is not pipelined (``IQRouter::_SwitchEvaluate`` begins
+  with a flit when those before have left), so that other values of `network.router_latency` are refused. Allocators
+  are BookSim2's default, iSLIP of one iteration; `speedup` is `internal_speedup`.
 * **Buffers**: `vcs` virtual channels a port, each one queue of `network.buffer`; packets wait behind others of their
   channel. Compare with packet under `network.buffer_per: channel`.
 * **Machines**: torus and mesh of equal sides with a node a router, under dimension order, and dragonflies of
@@ -57,8 +57,8 @@ from fabricstudy.routing.minimal import Minimal
 
 CONFIG, NETWORK, STATISTICS = "booksim.config", "anynet", "statistics"
 
-PIPELINE = 3
-"""Cycles of routing and of both allocations."""
+ROUTER_CYCLES = 4
+"""Cycles of routing, of both allocations, and of the crossbar."""
 
 DRAGONFLY_CYCLES = {"local": 10, "global": 100, "host": 1}
 """Latencies of BookSim2's dragonfly, by link class."""
@@ -88,9 +88,9 @@ class BookSim2(Simulator, kind="booksim2"):
             return "BookSim2 has Bernoulli arrivals; write offered.arrivals: poisson, or use packet"
         if point.offered.message_bytes > point.network.packet_bytes or point.offered.message_bytes % self.flit_bytes:
             return "a message has to be a packet of whole flits; choose offered.message, network.packet, engine.flit"
-        if self.router_cycles(point) <= PIPELINE:
-            least = (PIPELINE + 1) * self.cycle_ns(point)
-            return f"a router takes {PIPELINE + 1} cycles or more; raise network.router_latency to {least:.4g} ns"
+        if self.router_cycles(point) != ROUTER_CYCLES:
+            right_ns = ROUTER_CYCLES * self.cycle_ns(point)
+            return f"a router takes {ROUTER_CYCLES} cycles; set network.router_latency to {right_ns:.4g} ns"
         if self.traffic(point) is None:
             return "BookSim2 has uniform traffic and permutations of bits; use these, or packet"
         name, _ = self.own_topology(point)
@@ -179,7 +179,7 @@ class BookSim2(Simulator, kind="booksim2"):
         values: Values = topology | {
             "num_vcs": self.vcs,
             "vc_buf_size": int(point.network.buffer_bytes // self.flit_bytes),
-            "st_final_delay": self.router_cycles(point) - PIPELINE,
+            "st_final_delay": 1,
             "internal_speedup": self.speedup,
             "use_noc_latency": 0,
             "traffic": traffic,

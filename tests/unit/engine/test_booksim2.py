@@ -169,6 +169,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "messages of two packets": {"offered": OFFERED | {"message": "128 B"}},
     "parts of a flit": {"offered": OFFERED | {"message": "40 B"}},
     "fast routers": {"router_latency": "48 ns"},
+    "slow routers": {"router_latency": "80 ns"},
     "another traffic": {"machine": TORUS, "routing": "dimension-order", "offered": OFFERED | {"traffic": "tornado"}},
     "latencies of a torus": {"machine": TORUS | {"latency": "32 ns"}, "routing": "dimension-order"},
     "latencies of a dragonfly": {"machine": BALANCED | {"latency": "16 ns"}},
