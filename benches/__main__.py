@@ -1,8 +1,8 @@
 """Run the benches named, or the short ones.
 
 ``python -m benches [pipeline] [structure] [partitions] [simulate] [front_end] [engines] [offered] [phit] [mapping]
-[schedule] [operations] [scale] [large] [busy] [small_loads]``. ``python -m benches.stages STUDY`` compares a run with its
-forecast.
+[schedule] [operations] [scale] [large] [busy] [small_loads]``. ``python -m benches.stages STUDY`` compares a run with
+its forecast.
 """
 
 from __future__ import annotations

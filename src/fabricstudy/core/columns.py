@@ -457,9 +457,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("low_ns", "lower end of its interval", "number", missing=True),
         Column("high_ns", "upper end of it", "number", missing=True),
         Column("half_width", "upper end over the mean, minus 1", "number", missing=True),
-        _count(
-            "seeds_needed", "seeds that the wanted precision needs, by the variance of the first ones", missing=True
-        ),
+        _count("seeds_needed", "seeds that the precision, or the orders still undecided, need", missing=True),
         Column("more_cpu_s", "processor time of those that are not simulated", "number", missing=True, compared=False),
     ),
     "screening": (

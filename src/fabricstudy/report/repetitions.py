@@ -31,9 +31,12 @@ def repetition_sentences(study: Study, tables: Tables) -> Iterator[str]:
         used = f"{few} to {many}" if few < many else f"{few}"
         total, most = rows["seeds"].sum(), len(rows) * rule.most
         where = f" of {name}" if study.experiments else ""
+        equal = int((rows["outcome"] == "no variation").sum())
+        same = f" With equal runtimes for all seeds: {count_noun(equal, 'combination')}; one seed is enough there."
         yield (
             f"Seeds{where}: {count_noun(len(rows), 'combination')} with {used} of at most {rule.most} seeds; "
             f"{total:,} of {most:,} points were simulated. {_outcome(rule, rows, tables.orders, str(name))}"
+            f"{same * bool(equal)}"
         )
 
 
@@ -41,16 +44,25 @@ def _outcome(rule: Seeds, rows: pd.DataFrame, orders: pd.DataFrame, experiment: 
     if rule.until == DECIDED:
         pairs = orders[orders["experiment"] == experiment]
         undecided = int((pairs["outcome"] == UNDECIDED).sum())
-        return f"Undecided: {undecided} of {count_noun(len(pairs), 'order')} of two values." if len(pairs) else ""
+        if not undecided:
+            return f"All {count_noun(len(pairs), 'order')} of two values are decided." if len(pairs) else ""
+        text = f"Undecided: {undecided} of {count_noun(len(pairs), 'order')} of two values"
+        return f"{text}, which would need {_cost(rows[rows['seeds_needed'].notna()], 10 * rule.most)}."
     wide = rows[rows["outcome"] == "not precise"]
     precise = f"The runtime of {len(rows) - len(wide)} is known to {100 * float(rule.until):.3g} % or better"
     if wide.empty:
         return f"{precise}, by the 95 % interval of its geometric mean."
-    more = int((wide["seeds_needed"] - wide["seeds"]).sum())
     return (
-        f"{precise}, that of {len(wide)} to {100 * wide['half_width'].max():.3g} % at worst, which would need about "
-        f"{count_noun(more, 'more seed')} and {cpu_time(wide['more_cpu_s'].sum())}."
+        f"{precise}, that of {len(wide)} to {100 * wide['half_width'].max():.3g} % at worst, which would need "
+        f"{_cost(wide, 10 * rule.most)}."
     )
+
+
+def _cost(rows: pd.DataFrame, limit: int) -> str:
+    """Return the seeds and the processor time that these combinations would need more; `limit` ends the count."""
+    more = int((rows["seeds_needed"] - rows["seeds"]).clip(lower=0).sum())
+    about = "more than" if (rows["seeds_needed"] >= limit).any() else "about"
+    return f"{about} {count_noun(more, 'more seed')} and {cpu_time(rows['more_cpu_s'].sum())}"
 
 
 def screening_sentences(tables: Tables) -> Iterator[str]:

@@ -162,10 +162,23 @@ class Order:
     right: Combination
 
     @property
-    def interval(self) -> Interval:
-        """Ratio of the runtimes, left over right, seed by seed."""
+    def ratios(self) -> Floats:
+        """Ratios of the runtimes, left over right, seed by seed."""
         common = min(len(self.left.times_ns), len(self.right.times_ns))
-        return look_interval(self.left.times_ns[:common] / self.right.times_ns[:common])
+        return np.asarray(self.left.times_ns[:common] / self.right.times_ns[:common])
+
+    @property
+    def interval(self) -> Interval:
+        return look_interval(self.ratios)
+
+    @property
+    def seeds_needed(self) -> int:
+        """Seeds that decide it if mean and variance stay, up to ten times the most that are allowed."""
+        logarithms, limit = np.log(self.ratios), 10 * self.left.rule.most
+        seeds = np.arange(len(logarithms), limit)
+        half_widths = stats.t.ppf(1 - ERROR / 4, seeds - 1) * logarithms.std(ddof=1) / np.sqrt(seeds)
+        enough = seeds[half_widths < abs(logarithms.mean())]
+        return int(enough[0]) if len(enough) else limit
 
     @property
     def is_decided(self) -> bool:
@@ -241,8 +254,13 @@ def _affordable(wanted: list[tuple[Combination, int]]) -> Iterator[tuple[Combina
 def repetition_rows(study: Study, tables: Tables) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the tables `repetitions`, a row a combination, and `orders`, a row a pair of values."""
     chosen = list(_combinations(study, tables))
-    rows = [_repetitions(one) for one in chosen]
-    pairs = [_order_row(order) for order in _orders(chosen)]
+    orders = list(_orders(chosen))
+    to_decide: dict[int, int] = {}
+    for order in orders:
+        for one in () if order.is_decided else (order.left, order.right):
+            to_decide[id(one)] = max(to_decide.get(id(one), 0), order.seeds_needed)
+    rows = [_repetitions(one, to_decide.get(id(one))) for one in chosen]
+    pairs = [_order_row(order) for order in orders]
     axes = [name for name in axes_of(tables.points) if name not in names_of("repetitions")]
     frames = []
     for table, made in (("repetitions", rows), ("orders", pairs)):
@@ -250,7 +268,7 @@ def repetition_rows(study: Study, tables: Tables) -> tuple[pd.DataFrame, pd.Data
     return frames[0], frames[1]
 
 
-def _repetitions(one: Combination) -> dict[str, Any]:
+def _repetitions(one: Combination, to_decide: int | None) -> dict[str, Any]:
     seeds, rule = len(one.times_ns), one.rule
     row: dict[str, Any] = {
         "experiment": one.experiment, **one.labels, "seed": None, "seeds_first": rule.first, "seeds": seeds,
@@ -259,7 +277,7 @@ def _repetitions(one: Combination) -> dict[str, Any]:
         return {**row, "outcome": "failed"}
     decides = rule.until == DECIDED
     interval = look_interval(one.times_ns) if decides else stein_interval(one.times_ns, rule.first)
-    needed = None if decides else one.seeds_needed
+    needed = to_decide if decides else one.seeds_needed
     if one.first_ns.min() == one.first_ns.max():
         outcome = "no variation"
     elif decides:

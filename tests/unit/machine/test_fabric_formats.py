@@ -529,12 +529,17 @@ def test_files_that_a_topology_of_slurm_includes_are_read_and_are_part_of_the_po
         (None, "t, line 2"),
         (b"\n  include ../t\n", "b, line 2"),
         (b"include missing\n", "b, line 1"),
+        (b"\ninclude .", "b, line 2"),
+        (b"include a\0b", "b, line 1"),
+        (b"include " + b"x" * 5000, "b, line 1"),
+        (b"include loop", "b, line 1"),
         (b"SwitchName=leaf Nodes=n,,m\n", "b, line 1"),
         (b"\xff\xfe", "t, line 2"),
     ],
 )  # fmt: skip
 def test_mistakes_in_included_files_have_file_and_line(tmp_path: Path, included: bytes | None, place: str) -> None:
     (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "loop").symlink_to("loop")
     if included is not None:
         (tmp_path / "a" / "b").write_bytes(included)
     error = refusal_of(tmp_path, "t", "SwitchName=root Switches=leaf\ninclude a/b\n")

@@ -22,6 +22,7 @@ from fabricstudy.report.__main__ import main
 from fabricstudy.report.figures import RenderedFigure
 from fabricstudy.report.page import MAX_ROUTERS_DRAWN, render, write_report
 from fabricstudy.report.summaries import below_bounds, bounds
+from fabricstudy.report.text import NO_NUMBER
 from fabricstudy.study.figures import Figure
 from fabricstudy.study.file import validate_study
 from fabricstudy.study.plan import plan
@@ -185,7 +186,7 @@ def test_links_of_nodes_that_limit_nothing_give_no_share_of_full_bisection(make:
     rails = {"kind": "rails", "domains": 2, "accelerators": 4, "bandwidth": {"scale_up": "9 GB/s", "rail": "1 GB/s"}}
     case = make(figures=[], claims=[], machine=rails, sweep={})
     machines = page._machines(case.plan, case.tables)
-    assert [row[list(machines.head).index("of full (%)")] for row in machines.rows] == [page.NO_NUMBER]
+    assert [row[list(machines.head).index("of full (%)")] for row in machines.rows] == [NO_NUMBER]
 
 
 def test_machines_have_the_prices_of_the_analysis_of_costs(make: Make) -> None:

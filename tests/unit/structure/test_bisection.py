@@ -93,6 +93,14 @@ def test_many_routers_of_different_weight_have_both_bounds(from_graph: Callable[
     assert spectral_bound_Bps(torus) == pytest.approx(1e9 * (2 - 2 * np.cos(2 * np.pi / 44)) / 1.5 * 1650 / 4, rel=0.01)
 
 
+@pytest.mark.parametrize("routers", [2, 3, 5, 8, 11])
+def test_the_spectral_bound_of_a_complete_graph_is_its_bisection(
+    from_graph: Callable[..., Machine], routers: int
+) -> None:
+    machine = from_graph(nx.complete_graph(routers))
+    assert spectral_bound_Bps(machine) == pytest.approx((routers // 2) * ((routers + 1) // 2) * 1e9)
+
+
 @given(seed=st.integers(0, 10_000), routers=st.integers(2, 9))
 @settings(deadline=None, max_examples=40)
 def test_no_lower_bound_passes_the_bisection(random_machine: Callable[..., Machine], seed: int, routers: int) -> None:

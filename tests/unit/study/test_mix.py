@@ -116,7 +116,8 @@ BROKEN: dict[str, tuple[dict[str, Any], str, str]] = {
     "wrong share": ({"shares": [0.1, 2]}, ".shares.1", "out-of-range"),
     "unknown key": ({"sizes": [1]}, ".sizes", "unknown-key"),
     "allocation that does not fit": (
-        {"allocation": {"kind": "slurm", "trace": {"kind": "lublin", "jobs": 50}, "block_sizes": [5]}}, ".w01.0.allocation.block_sizes.0", "does-not-fit",
+        {"allocation": {"kind": "slurm", "trace": {"kind": "lublin", "jobs": 50}, "block_sizes": [5]}},
+        ".w01.0.allocation.block_sizes.0", "does-not-fit",
     ),
 }  # fmt: skip
 

@@ -9,13 +9,23 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from scipy import stats
 
 from fabricstudy.core.columns import NOT_NEEDED
 from fabricstudy.core.errors import ConfigError
+from fabricstudy.report.repetitions import repetition_sentences
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
+from fabricstudy.study.seeds import Seeds
 from fabricstudy.table.collect import collect
-from fabricstudy.table.repetitions import look_interval, needed_points, stein_interval, stein_seeds
+from fabricstudy.table.repetitions import (
+    Combination,
+    Order,
+    look_interval,
+    needed_points,
+    stein_interval,
+    stein_seeds,
+)
 
 from .test_collect import STUDY, record
 
@@ -129,6 +139,48 @@ def test_an_order_that_is_decided_is_not_repeated(tmp_path: Path) -> None:
     study = planned(tmp_path, seeds={"from": 5, "to": 12, "until": "decided", "decide": ["arrangement"]})
     needed = seeds_of(study, needed_points(study, first_stage(study, noisy)))
     assert set(needed.values()) == {12}, "a noise of 2 % around the same mean is not decided"
+
+
+@pytest.mark.parametrize("difference", [0.0, 0.008, 0.02])
+def test_the_seeds_to_decide_an_order_are_the_fewest_that_do(difference: float) -> None:
+    """Seeds with the same mean and variance are made by hand: a value above the mean for each one below."""
+    deviations = np.array([0.02, -0.02] * 3)
+    rule = Seeds.model_validate({"from": 5, "to": 30, "until": "decided", "decide": ["routing"]})
+    left, right = (
+        Combination("", {"routing": name}, np.exp(logarithms), 1.0, rule)
+        for name, logarithms in (("a", difference + deviations), ("b", 0 * deviations))
+    )
+    spread = deviations.std(ddof=1)
+    brute = next(
+        (
+            seeds for seeds in range(6, 300)
+            if stats.t.interval(0.975, seeds - 1, difference, spread / np.sqrt(seeds))[0] > 0
+        ),
+        300,
+    )  # fmt: skip
+    order = Order("routing", left, right)
+    assert order.seeds_needed == brute
+    assert order.is_decided == (brute == 6)
+
+
+@pytest.mark.parametrize(("is_noisy", "without_noise"), [(False, 4), (True, 2)])
+def test_a_combination_without_noise_is_named(tmp_path: Path, is_noisy: bool, without_noise: int) -> None:
+    """An engine without noise (all four), and noise in two of four combinations only."""
+    study = planned(tmp_path, seeds={"from": 5, "to": 12, "until": "2 %"})
+    tables = first_stage(study, noisy if is_noisy else lambda point: 1e6)
+    assert (tables.repetitions["outcome"] == "no variation").sum() == without_noise
+    assert f"{without_noise} combinations; one seed" in next(repetition_sentences(study.study, tables))
+    second = needed_points(study, tables) & set(study.second_stage)
+    assert is_noisy or not second
+
+
+def test_the_cost_of_an_undecided_order_is_stated(tmp_path: Path) -> None:
+    study = planned(tmp_path, seeds={"from": 5, "to": 12, "until": "decided", "decide": ["arrangement"]})
+    tables = first_stage(study, noisy)
+    rows = tables.repetitions
+    assert (rows["seeds_needed"] > rows["seeds"]).all() and (rows["more_cpu_s"] > 0).all()
+    more = int((rows["seeds_needed"] - rows["seeds"]).sum())
+    assert str(more) in next(repetition_sentences(study.study, tables)).replace(",", "")
 
 
 def test_an_undecided_claim_repeats_the_points_it_selects(tmp_path: Path) -> None:

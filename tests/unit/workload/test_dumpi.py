@@ -110,6 +110,11 @@ def call(name: str, *values: Any) -> bytes:
     return data
 
 
+def timed(data: bytes, start_ns: int, stop_ns: int) -> bytes:
+    """The same call with its times."""
+    return data[:3] + struct.pack(">HIHI", 0, start_ns, 0, stop_ns) + data[15:]
+
+
 def program(folder: Path, *ranks: Sequence[bytes]) -> Operations:
     for rank, calls in enumerate(ranks):
         data = bytearray(_file(b"".join(calls)))
@@ -207,6 +212,13 @@ def test_what_is_wrong_is_told_with_file_and_call(tmp_path: Path, calls: list[by
     with pytest.raises(InputFileError) as refusal:
         program(tmp_path, calls, [call("recv", 1, INT, 0, 0, WORLD, [])])
     assert refusal.value.where == where
+
+
+def test_a_call_that_ends_before_it_begins_is_refused(tmp_path: Path) -> None:
+    wait = call("waitall", 0, [], [])
+    with pytest.raises(InputFileError) as refusal:
+        program(tmp_path, [timed(wait, 5, 9), timed(wait, 20, 19)], [wait])
+    assert refusal.value.where == "p-0000.bin, call 2" and refusal.value.value == 19
 
 
 @pytest.mark.parametrize(

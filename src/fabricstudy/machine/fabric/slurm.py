@@ -9,6 +9,7 @@ those below it. Lines like ``Include leaves.conf`` name files relative to that o
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from os.path import realpath
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ from .base import HEAD_BYTES, Cable, Fabric, LinkAttributes, Port, check_cables,
 SIGNATURE = re.compile(r"^[ \t]*(?:(?:SwitchName|BlockName|RingName)[ \t]*=|include[ \t]+\S+[ \t]*$)", re.M | re.I)
 
 _PAIR = re.compile(r'(\w+)\s*=\s*((?:"[^"]*"|[^\s"])*)\s*')
-_INCLUDE = re.compile(r"include\s+(\S+)", re.I)
+_INCLUDE = re.compile(r"include\s+([^\s\0]+)", re.I)
 _KEYS = ("switchname", "switches", "nodes", "linkspeed", "level")
 
 
@@ -45,18 +46,19 @@ def read(data: bytes, path: Path = Path("topology.conf")) -> Fabric:
     >>> [port.host for port in fabric.ports], fabric.cables[0][:2]
     (['n08', 'n09', 'n10', 'login'], ('b', 'a'))
     """
-    return fabric_of_switches(list(_switches(_lines(numbered_lines(data), path, [path.resolve()]))))
+    return fabric_of_switches(list(_switches(_lines(numbered_lines(data), path, [realpath(path)]))))
 
 
 def included_files(path: Path) -> list[Path]:
     """Return the files that a configuration includes, also by others; none if it is no configuration."""
-    files = [path.resolve()]
+    files: list[str] = []
     with suppress(InputFileError):
         data = unpacked(read_bytes(path))
+        files.append(realpath(path))
         if SIGNATURE.search(data[:HEAD_BYTES].decode(errors="replace")):
             for _ in _lines(numbered_lines(data), path, files):
                 pass
-    return files[1:]
+    return [Path(file) for file in files[1:]]
 
 
 def fabric_of_switches(switches: Sequence[Switch]) -> Fabric:
@@ -102,18 +104,18 @@ def fabric_of_switches(switches: Sequence[Switch]) -> Fabric:
     return Fabric(routers, list(cables.values()), list(ports.values()), link_speed=speeds)
 
 
-def _lines(lines: Iterable[tuple[int, str]], path: Path, files: list[Path]) -> Iterator[tuple[str, str]]:
+def _lines(lines: Iterable[tuple[int, str]], path: Path, files: list[str]) -> Iterator[tuple[str, str]]:
     """Yield lines with their positions, among them those of included files, which are added to `files`."""
     for number, text in _joined(lines):
-        where = position_text(number) if path.resolve() == files[0] else f"{path.name}, {position_text(number)}"
+        where = position_text(number) if realpath(path) == files[0] else f"{path.name}, {position_text(number)}"
         found = _INCLUDE.fullmatch(text)
         if found is None:
             yield where, text
             continue
         included = path.parent / found[1]
-        if included.resolve() in files:
+        if realpath(included) in files:
             raise InputFileError("a file that is included twice", "remove one of the lines", where, found[1])
-        files.append(included.resolve())
+        files.append(realpath(included))
         try:
             lines_of = list(numbered_lines(unpacked(read_bytes(included))))
         except InputFileError as error:

@@ -71,9 +71,8 @@ def _node(
     if not all(isinstance(of, list) for of in needs):
         raise InputFileError("dependencies are no list", "write a list of nodes", where)
     known = [_number(value) for value in (number, kind, duration_us, *(need for of in needs for need in of))]
-    if not all(isinstance(value, int) and 0 <= value < 2**63 for value in known):
-        wrong = next(value for value in known if not isinstance(value, int) or not 0 <= value < 2**63)
-        raise InputFileError("not a whole number in range", "write numbers of et_def.proto", where, str(wrong)[:80])
+    if wrong := [value for value in known if not isinstance(value, int) or not 0 <= value < 2**63]:
+        raise InputFileError("not a whole number in range", "write numbers of et_def.proto", where, str(wrong[0])[:80])
     number, kind, duration_us, *needed = known
     return Node(number, str(name), kind, needed, duration_us, attributes)
 

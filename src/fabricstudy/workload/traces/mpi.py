@@ -215,7 +215,13 @@ class Calls:
             self.last = [(self._add(CALC, time_ns), ENDED)]
 
     def follow(self, start: float, stop: float, tick_ns: float = 1) -> None:
-        """Compute from the end of earlier calls to the start of this one, unless their clock was set back."""
+        """Compute from the end of earlier calls to the start of this one, unless their clock was set back.
+
+        Raises InputFileError if this call stops before it starts.
+        """
+        if stop < start:
+            problem, remedy = "a call that ends before it begins", "trace the program again, or take its other clock"
+            raise InputFileError(problem, remedy, "", stop)
         if self._span is not None:
             began, ended = self._span
             self.compute((start - ended) * tick_ns)
