@@ -57,7 +57,7 @@ def test_a_fabric_from_a_file_knows_the_names_of_its_nodes(files: Path, capsys: 
     (files / "machine.yaml").write_text("{kind: graph, file: topology.conf, bandwidth: {link: 1 GB/s, host: 1 GB/s}}")
     lines = ["SwitchName=a Nodes=n[0-3]", "SwitchName=b Nodes=n[4-7]", "SwitchName=top Switches=a,b"]
     (files / "topology.conf").write_text("\n".join(lines))
-    (files / "nodes").write_text("n5 0 n1 n4")
+    (files / "nodes").write_text("n5 0 n[1,4]")
     code, found = ran(capsys, "--ranks", "4", "--nodes", "nodes", "--out", "job")
     assert code == 0 and "job.slurm" in found["files"]
     core = [int(line) for line in (files / "job.cores").read_text().split()]
