@@ -38,9 +38,9 @@ seeds: 5
 class Sample:
     """A study of ten points of one predicted cost, and its store."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, study: str = STUDY) -> None:
         self.file = folder / "study.yaml"
-        self.file.write_text(STUDY)
+        self.file.write_text(study)
         self.pipeline = Pipeline(self.file, plan(load_study(self.file)))
         self.ids = list(self.pipeline.plan.points)
         self.results = folder / "results"
@@ -152,6 +152,18 @@ def test_a_point_whose_links_are_gone_is_left_as_the_next_run_makes_it_again(sam
     assert Progress(sample.pipeline, sample.results).poll()["left"] == 8
     next(sample.results.glob("points/*/*/links.npy")).unlink()
     assert Progress(sample.pipeline, sample.results).poll()["left"] == 9
+
+
+def test_a_combination_is_decided_once_no_point_of_it_is_left(tmp_path: Path) -> None:
+    sample = Sample(tmp_path, STUDY.replace("seeds: 5", "seeds: {from: 2, to: 5, until: 2 %}"))
+    progress = Progress(sample.pipeline, sample.results)
+    of_first = [number for number, (_, one) in enumerate(sample.pipeline.plan.points.items())
+                if one.point.machine == next(iter(sample.pipeline.plan.points.values())).point.machine]  # fmt: skip
+    for number in of_first[:-1]:
+        sample.end(number)
+    assert (progress.poll()["decided"], progress.poll()["combinations"]) == (0, 2)
+    sample.end(of_first[-1])
+    assert progress.poll()["decided"] == 1
 
 
 def test_a_record_is_read_once(sample: Sample) -> None:

@@ -38,6 +38,8 @@ def test_only_the_seeds_that_are_needed_are_simulated_once(
     status = Progress(load_pipelines("tiny.yaml")["tiny"], Path("results")).poll()
     assert (status["done"], status["points"], status["left"]) == (rows["seeds"].sum(), rows["seeds"].sum(), 0)
 
+    assert status["decided"] == status["combinations"] == len(rows)
+
     before, started = seeds_of(workplace), workplace.started
     workplace.write_study(adaptive("{from: 3, to: 6, until: 12 %}"))
     workplace.run("--until", "table")

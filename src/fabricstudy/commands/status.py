@@ -66,6 +66,8 @@ def _progress_text(counts: dict[str, Any]) -> str:
         f"{counts['failed']} failed{f' ({kinds})' if kinds else ''}",
         f"{counts['left']} left{_time_left(counts) if _possible(counts) else ''}",
     ]
+    if counts["combinations"]:
+        lines.append(f"{counts['decided']} of {counts['combinations']} combinations have all the seeds they need")
     if counts["unchecked"]:
         lines.append(f"{counts['unchecked']} unchecked (code changed: simulated again if the input changed)")
     lines += runs

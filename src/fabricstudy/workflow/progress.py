@@ -3,6 +3,7 @@
 import json
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -59,7 +60,8 @@ class Progress:
             that have not ended, `unavailable` those without their engine; the times are those of the others.
             `unchecked` ended under other code: they are simulated again if the simulator's input changed. `left_cpu_s`
             is predicted, scaled by the error of the predictions so far; `left_s` is elapsed time at the current pace,
-            or None if nothing ended recently.
+            or None if nothing ended recently. `combinations` are those whose seeds depend on results; `decided` are
+            those without a point that is still to be simulated or found not to be needed.
         """
         self._read_new()
         of_batches, damaged = self._read_batches()
@@ -74,6 +76,7 @@ class Progress:
         pace = self._pace(time.time())
         counts = Counter(ended.status for ended in all_ended.values())
         counts["damaged"] = len(damaged)
+        combinations, undecided = self._combinations(all_ended)
         failures = {status: counts[status] for status in (*FAILURES, "damaged") if counts[status]}
         return {
             "study": self._pipeline.name,
@@ -88,9 +91,22 @@ class Progress:
             "left_cpu_s": round(left_s * (used_s / predicted_s if predicted_s else 1.0), 1),
             "left_s": round(left_s / pace, 1) if pace else None,
             "used_cpu_s": round(used_s, 1),
+            "combinations": combinations,
+            "decided": combinations - undecided,
             "runs": len(self._pipeline.plan.runs),
             "runs_done": sum(len(chunk.runs) for chunk in self._pipeline.run_chunks.values() if self._is_done(chunk)),
         }
+
+    def _combinations(self, ended: Mapping[str, _Ended]) -> tuple[int, int]:
+        """Return the number of combinations whose seeds depend on results, and of those with points to come."""
+        plan = self._pipeline.plan
+        adaptive = {name for name, part in plan.study.all_experiments.items() if part.seeds.is_adaptive}
+        to_come: dict[tuple[object, ...], bool] = {}
+        for row in plan.rows:
+            if row.experiment in adaptive:
+                key = (row.experiment, plan.points[row.point_id].point.engine.kind, *row.labels.values())
+                to_come[key] = to_come.get(key, False) or row.point_id not in ended
+        return len(to_come), sum(to_come.values())
 
     def _is_done(self, chunk: RunChunk) -> bool:
         """Return whether the file of a chunk has its current digest."""
