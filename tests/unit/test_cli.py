@@ -570,8 +570,11 @@ def test_results_that_are_a_file_are_told_before_a_run(capsys: pytest.CaptureFix
     assert said_of_it.count("\n") == 1 and "results: " in said_of_it
 
 
-def test_run_tells_what_replaces_here(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "leave it out" in said(capsys, "run", "small.yaml", "--here", code=2)
+def test_run_ignores_here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: list[list[str]] = []
+    monkeypatch.setattr("os.execv", lambda _, command: commands.append(command))
+    assert cli.main(["run", "small.yaml", "--here", "--cores", "1"]) == 0
+    assert "--here" in capsys.readouterr().err and "--here" not in commands[0] and "--cores" in commands[0]
 
 
 def test_run_takes_its_study_from_one_place(capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,10 +32,10 @@ def run(args: argparse.Namespace) -> None:
         if folder.exists() and not folder.is_dir():
             raise FabricstudyError(f"{folder}: not a folder; rename it, or work in another folder", "file-unreadable")
     if "--here" in args.flags:
-        raise FabricstudyError("--here: a small study is one job of Snakemake without it; leave it out", "usage")
+        print("--here has no effect: a small study is one job of Snakemake without it; leave it out", file=sys.stderr)
     # Snakemake would report a mistake as one of the workflow.
     studies = [load_study(find_study(name.strip())).study for name in args.study.split(",")]
-    flags = list(args.flags)
+    flags = [flag for flag in args.flags if flag != "--here"]
     if not {flag.partition("=")[0] for flag in flags} & _WORDS_OF_SNAKEMAKE and not args.verbose:
         known = {name: jobs for name in studies if (jobs := read_jobs(RESULTS / name))}
         words = "\n".join(summary_lines(known, time.time()))
