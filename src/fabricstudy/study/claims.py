@@ -109,7 +109,9 @@ class Crossing(PairMeasure):
     @model_check
     def _of_pair(self) -> None:
         if self.along not in self.of:
-            remedy = f"add its labels to `of`, such as {self.along}: {{min: 0}}"
+            remedy = (
+                f"add its labels to `of`, such as {self.along}: [8 kB, 16 kB], or of numbers {self.along}: {{min: 0}}"
+            )
             raise ConfigError("this axis is not in `of`", remedy, ("along",), self.along, "unknown-name")
 
 
