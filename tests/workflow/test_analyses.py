@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
+
+from fabricstudy.core.bundled_files import CONFIGS
 
 from .conftest import Workplace
 
@@ -12,6 +15,7 @@ pytestmark = pytest.mark.slow
 
 STUDY = """\
 study: alone
+extensions: [printed.py]
 analyses:
   p: {kind: partitions, machines: {Mira: mira}, allowed: mira}
   i: {kind: printed, tables: {t: {a: {1: 2}}}}
@@ -25,6 +29,7 @@ claims:
 
 def test_it_runs_and_only_what_changed_runs_again(tmp_path: Path) -> None:
     place = Workplace(tmp_path, "none")
+    shutil.copy(CONFIGS / "extensions/printed.py", tmp_path)
     place.write_study(STUDY, "alone.yaml")
     place.run(study="alone.yaml")
     assert place.table("analysis-p", "alone").count("\n") == 31

@@ -13,7 +13,7 @@ from fabricstudy.core.input_files import InputFileError
 
 hostlist = pytest.importorskip("hostlist")
 
-RANGES = st.tuples(st.integers(0, 120), st.integers(0, 12), st.integers(1, 4)).map(
+RANGES = st.tuples(st.integers(0, 120), st.integers(0, 5), st.integers(1, 4)).map(
     lambda one: f"{one[0]:0{one[2]}d}-{one[0] + one[1]:0{one[2]}d}" if one[1] else f"{one[0]:0{one[2]}d}"
 )
 PIECES = st.one_of(
@@ -25,8 +25,11 @@ LISTS = st.lists(st.lists(PIECES, min_size=1, max_size=4).map("".join), min_size
 @settings(max_examples=300, database=None)
 @given(LISTS)
 def test_lists_are_those_of_python_hostlist(text: str) -> None:
-    expected = hostlist.expand_hostlist(text, allow_duplicates=True) if text.count("[") < 9 else None
-    if expected is not None and len(expected) < 50_000:
+    try:
+        expected = hostlist.expand_hostlist(text, allow_duplicates=True)
+    except hostlist.BadHostlist:  # it has a limit of its own
+        return
+    if len(expected) < 50_000:
         assert expanded(text) == expected
 
 
