@@ -185,10 +185,10 @@ def _front_changes(figure: ScatterFigure, marks: pd.DataFrame, by_other: pd.Data
     axes = {"hue": figure.hue, "style": figure.style, "column": figure.columns, "row": figure.rows}
     parts = [part for part, axis in axes.items() if axis]
     told = []
-    for verb, these, those in (("leaves", marks, by_other), ("joins", by_other, marks)):
+    for verb, these, those in (("leave", marks, by_other), ("join", by_other, marks)):
         moved = marks[these["front"] & ~those["front"]]
         labels = dict.fromkeys(figure_style.joint_labels(moved, parts))
-        told += [f"{quoted(labels)} {verb}"] if labels else []
+        told += [f"{quoted(labels)} {verb}{'s' * (len(labels) == 1)}"] if labels else []
     return f"{' and '.join(told)} it" if told else "it is the same"
 
 

@@ -529,7 +529,7 @@ def test_the_front_names_its_price_list_and_what_another_one_changes(make: Make)
     again = priced(make, price)
     (same,) = fronts(again.study.figures, again.tables, again.study.analyses)
     assert "by mixnet-2025 (USD of 2025), it is the same. Least price times time: " in same
-    assert ("leaves" in front or "joins" in front) and ", ," not in front
+    assert ("leave" in front or "join" in front) and ", ," not in front
 
 
 def test_marks_of_a_scatter_plot_differ_in_shape(make: Make) -> None:
