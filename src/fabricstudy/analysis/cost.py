@@ -40,11 +40,9 @@ class Cost(Analysis, kind="cost"):
     machines: dict[str, Topology] = Field(min_length=1, max_length=1000, description="{label: machine}")
     prices: Prices = Field(default_factory=Besta2014, description="price list")
     radix: Whole | None = Field(
-        None,
-        ge=1,
-        le=100_000,
-        description="ports of a router on the price list; default: those in use; of rails without `scale_up` `radix`",
-    )
+        None, ge=1, le=100_000, description="ports of a router on the price list; default: those in use, or the radix "
+        "that a machine of rails states if its class scale_up is left out"
+    )  # fmt: skip
     routers_per_rack: Whole | None = Field(
         None, ge=1, le=100_000, description="for the floor plan; default: lengths from latencies"
     )

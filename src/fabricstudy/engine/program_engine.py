@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from operator import is_not
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,46 +29,60 @@ MANAGED = (
 
 COSTS = "costs of software; leave network.send_overhead, receive_overhead and copy_bandwidth out, or use jobs on packet"
 
-FEATURES: dict[str, tuple[Callable[[Point], bool], str]] = {
-    "routing: ecmp": (
+
+class Feature(NamedTuple):
+    """An optional feature: which points use it, and the refusal of an engine without it, for its title."""
+
+    is_used: Callable[[Point], bool]
+    refusal: str
+
+
+FEATURES: dict[str, Feature] = {
+    "routing: ecmp": Feature(
         lambda point: isinstance(point.routing, Ecmp),
         "{} has no paths by flow hash; use the engine packet or flow",
     ),
-    "network.ports_per_node": (
+    "network.ports_per_node": Feature(
         lambda point: point.network.ports_per_node > 1,
         "nodes of {} have one port; leave network.ports_per_node out, or use the engine packet",
     ),
-    "network.virtual_channels": (
+    "network.virtual_channels": Feature(
         lambda point: point.network.virtual_channels is not None,
         "{} sets virtual channels itself; leave network.virtual_channels out, or use packet",
     ),
-    "network.channel_scheme": (
+    "network.channel_scheme": Feature(
         lambda point: point.network.channel_scheme is not None,
         "{} sets no scheme; leave network.channel_scheme out, or use packet",
     ),
-    "network.classes": (
+    "network.congestion_management": Feature(
         lambda point: bool(point.network.congestion_management or point.network.classes),
         f"{{}} has neither {MANAGED}",
     ),
-    "network.send_overhead": (lambda point: point.network.software_cost.exists, f"{{}} has no {COSTS}"),
-    "jobs.start": (
+    "network.send_overhead": Feature(
+        lambda point: point.network.software_cost.exists,
+        f"{{}} has no {COSTS}",
+    ),
+    "jobs.start": Feature(
         lambda point: any(job.start_ns for job in point.jobs),
         "on {} all jobs start together; leave jobs.start out, or use packet",
     ),
-    "jobs.background": (
+    "jobs.background": Feature(
         lambda point: any(job.background for job in point.jobs),
         "jobs of {} run once; leave jobs.background out, or use packet",
     ),
-    "jobs.load": (
+    "jobs.load": Feature(
         lambda point: any(job.load is not None for job in point.jobs),
         "on {} background jobs have no load; leave jobs.load out, or use packet",
     ),
-    "offered.message": (
+    "offered.message": Feature(
         lambda point: point.offered is not None and not isinstance(point.offered.message_bytes, int),
         "on {} offered messages have one size; write a size, or use packet",
     ),
 }
-"""Keys of a study that an engine has to know to simulate a point: which points use them, and what others are told."""
+"""Optional features by the key of the study that asks for them; an engine lists those that it supports."""
+
+NOT_OFFERED = ("network.send_overhead", "network.congestion_management")
+"""Features that no engine has for offered traffic."""
 
 
 def check_messages(jobs: Sequence[PlacedJob], title: str) -> None:
@@ -124,7 +139,7 @@ class ProgramEngine(Engine, ABC):
     title: str
     """The program's name, for messages."""
     features: frozenset[str] = frozenset()
-    """The `FEATURES` that it knows."""
+    """The `FEATURES` that it supports."""
     cost_of_sharing: float = 1.0
     """Processor time of a point on several cores over that on one core, approximately."""
     _last: tuple[tuple[object, ...], WorkCounts | None] = ((), None)
@@ -169,13 +184,12 @@ class ProgramEngine(Engine, ABC):
         return counts
 
     def unsupported(self, point: Point, machine: Machine) -> str | None:
-        for name, (is_used, refusal) in FEATURES.items():
-            if name not in self.features and is_used(point):
-                return refusal.format(self.title)
-        if point.offered is not None and point.network.software_cost.exists:
-            return f"offered traffic has no {COSTS}"
-        if point.offered is not None and (point.network.congestion_management or point.network.classes):
-            return f"offered traffic has neither {MANAGED}"
+        used = {name: feature for name, feature in FEATURES.items() if feature.is_used(point)}
+        for name, feature in used.items():
+            if name not in self.features:
+                return feature.refusal.format(self.title)
+            if point.offered is not None and name in NOT_OFFERED:
+                return feature.refusal.format("offered traffic")
         try:
             self.check(point, machine)
         except Unsupported as error:

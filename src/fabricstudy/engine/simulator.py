@@ -57,7 +57,7 @@ class Simulator(EngineSettings):
     stores_packets: ClassVar[bool] = True
     """Whether a router receives a whole packet before it forwards it."""
     features: ClassVar[frozenset[str]] = frozenset()
-    """Keys of the study that it knows, of `program_engine.FEATURES`, such as "routing: ecmp"; others are refused."""
+    """Optional features that it supports, of `program_engine.FEATURES`, such as "routing: ecmp"; others are refused."""
     exit_codes: ClassVar[tuple[int, ...]] = (0,)
     """Exit codes of a finished run."""
     caveats: ClassVar[tuple[Caveat, ...]] = ()

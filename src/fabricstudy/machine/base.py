@@ -172,7 +172,10 @@ class Topology(Kind, family="machine"):
         return max(1.0, log(self.routers) / log(others))
 
     def priced_ports(self, without: Collection[str]) -> int | None:
-        """Return the ports of each router to be bought, without some link classes; None: those in use."""
+        """Return the ports per router that the machine states, or None for those in use.
+
+        Link classes in `without` are not priced.
+        """
         return None
 
     def _check(self) -> None:

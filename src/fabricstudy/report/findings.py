@@ -75,10 +75,9 @@ def _ranges(searched: pd.DataFrame, axes: list[str]) -> tuple[str, list[str]]:
     """Return the axis along which the median of the saturation load changes most, and the range at each label."""
     loads = {axis: searched.groupby(axis, sort=False)["saturation_load"] for axis in axes}
     by = max(axes, key=lambda axis: np.ptp(loads[axis].median()))
-    return by, [
-        f"{label_text(label)} {number(low, 3)} to {number(high, 3)}"
-        for label, low, high in loads[by].agg(["min", "max"]).itertuples()
-    ][:_MOST_LOADS]
+    ends = loads[by].agg(["min", "max"])
+    shown = [f"{label_text(label)} {number(low, 3)} to {number(high, 3)}" for label, low, high in ends.itertuples()]
+    return by, shown[:_MOST_LOADS] + [f"{len(shown) - _MOST_LOADS} more"] * (len(shown) > _MOST_LOADS)
 
 
 def _claim_sentence(tables: Tables) -> str:
@@ -154,7 +153,7 @@ def _effect_sentences(changes: Effects | None, meanings: Mapping[str, str]) -> l
 
 
 def _job_sentence(tables: Tables, changes: Effects | None) -> str:
-    """Return by what factor the first axis changes each job, where one number for all jobs hides which."""
+    """Return the effect of the first axis on each job, where the ranking reduces several jobs to one number."""
     names = list(dict.fromkeys(tables.jobs.loc[~tables.jobs["background"], "job_name"].astype(str)))
     if changes is None or not changes.axes or len(names) == 1:
         return ""
@@ -170,7 +169,7 @@ def _job_sentence(tables: Tables, changes: Effects | None) -> str:
             factors[name] = found.axes[0].largest
     ordered = sorted(factors, key=lambda name: -factors[name])
     texts = [f"{name} {number(factors[name], 3)}" for name in ordered[:_MOST_BEST]]
-    texts += [f"{len(ordered) - _MOST_BEST} more jobs"] * (len(ordered) > _MOST_BEST)
+    texts += [count_noun(len(ordered) - _MOST_BEST, "more job")] * (len(ordered) > _MOST_BEST)
     return f"By job, {axis} changes the {metric.noun} by a factor of at most: {'; '.join(texts)}." if texts else ""
 
 

@@ -24,7 +24,7 @@ from .bound import cuts_ns, hops_ns
 from .split import best_split_s
 
 MOST_FLOWS = 1 << 24
-"""Pairs of a router and a node above which paths by the destination node bound nothing: their loads take a minute."""
+"""Limit of pairs of a router and a node whose paths are followed for the bound, for time and memory."""
 
 
 class Rates(NamedTuple):

@@ -169,6 +169,7 @@ class Order:
 
     @property
     def interval(self) -> Interval:
+        """Interval of the ratio of the runtimes."""
         return look_interval(self.ratios)
 
     @property

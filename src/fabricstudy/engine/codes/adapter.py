@@ -72,7 +72,7 @@ class Codes(ProgramEngine):
 
     name = "codes"
     title = "CODES"
-    features = frozenset({"network.classes", "jobs.background"})
+    features = frozenset({"network.congestion_management", "jobs.background"})
     caveats = CAVEATS
     work = staticmethod(work)
     read = staticmethod(read_result)
@@ -111,7 +111,7 @@ class Codes(ProgramEngine):
             check_offered(point, machine)
         elif point.engine.processes > 1:
             _check_sharing(point)
-        if FEATURES["network.classes"][0](point):
+        if FEATURES["network.congestion_management"].is_used(point):
             _check_managed(point)
 
     def write(self, point: BuiltPoint, folder: Path) -> list[str] | None:

@@ -34,7 +34,7 @@ class Sst(ProgramEngine):
 
     name = "sst"
     title = "SST"
-    features = frozenset({"network.classes", "jobs.background"})
+    features = frozenset({"network.congestion_management", "jobs.background"})
     caveats = CAVEATS
     work = staticmethod(work)
     probe = staticmethod(find)
@@ -71,7 +71,7 @@ class Sst(ProgramEngine):
             raise Unsupported(f"messages in SST's traces have at most {MAX_MESSAGE_BYTES:,} B, not {longest:,} B")
         if point.offered is not None:
             check_offered(point, machine)
-        if FEATURES["network.classes"][0](point) and wiring.component != native.DRAGONFLY:
+        if FEATURES["network.congestion_management"].is_used(point) and wiring.component != native.DRAGONFLY:
             # Only this element routes control packets.
             raise Unsupported(f"except on dragonflies and PERCS, SST has neither {MANAGED}")
 
