@@ -139,7 +139,7 @@ def add_arguments(parser: argparse.ArgumentParser, name: str) -> None:
         parser.set_defaults(show=module.show)
         parser.add_argument("--json", action="store_true", help="print for programs")
     module.add_arguments(parser)
-    parser.description = textwrap.fill(module.run.__doc__, WIDTH)
+    parser.description = textwrap.fill(module.run.__doc__ or COMMANDS[name][0], WIDTH)  # none under python -OO
     about = f"{textwrap.fill(parser.epilog, WIDTH)}\n\n" if parser.epilog else ""
     about += "".join(f"see also: fabricstudy {name} {verb} --help\n" for verb in verbs(name))
     parser.formatter_class = argparse.RawDescriptionHelpFormatter

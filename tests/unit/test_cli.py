@@ -406,6 +406,12 @@ def test_labels_are_printed_where_the_terminal_lacks_their_letters(tmp_path: Pat
     assert done.stdout.count(b"gr\\xf6\\xdfer") == 2
 
 
+def test_a_python_without_docstrings_will_do() -> None:
+    command = [sys.executable, "-OO", "-m", "fabricstudy.cli", "plan", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "") and "--list" in done.stdout
+
+
 def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         cli.main(["--version"])

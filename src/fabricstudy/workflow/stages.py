@@ -227,8 +227,8 @@ _ARGUMENTS: dict[str, dict[str, object]] = {
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Do one job."""
-    parser = argparse.ArgumentParser(prog="python -m fabricstudy.workflow.stages", description=__doc__.splitlines()[0])
+    """Do the work of one job of a study."""
+    parser = argparse.ArgumentParser(prog="python -m fabricstudy.workflow.stages", description=main.__doc__)
     stages = parser.add_subparsers(required=True, metavar="STAGE")
     for name, (work, options) in _STAGES.items():
         stage = stages.add_parser(name, help=work.__doc__, description=work.__doc__)
