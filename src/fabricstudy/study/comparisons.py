@@ -178,7 +178,8 @@ def _check_job_names(study: Study, rows: Sequence[PointRow], points: Mapping[str
             if len(set(names)) < len(names):
                 name = next(name for name in names if names.count(name) > 1)
                 problem = f"several jobs of one point have the name '{name}', so that job_name is ambiguous"
-                remedy = "use distinct names, their number (job), or reduce_jobs: geometric-mean"
+                reduction = "mean" if getattr(selection, "parts", ()) else "geometric-mean"
+                remedy = f"use distinct names, their number (job), or reduce_jobs: {reduction}"
                 raise _refusal(problem, remedy, path)
 
 

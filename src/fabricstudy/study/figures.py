@@ -347,15 +347,15 @@ class Figure(Selection, Panels):
     def _fits_table(self) -> None:
         self._check_numbers()
         kind, line = self.kind, self.kind == "line"
-        of_slowest = self.table == "jobs" and self.reduce_jobs == "max"
-        different_jobs = "the largest parts may be those of different jobs, and do not add up"
+        no_sum = self.table == "jobs" and self.reduce_jobs in ("max", "geometric-mean")
+        parts_of_jobs = "the largest parts of several jobs, and their geometric means, do not add up"
         for key, is_wrong, problem, remedy in (
             ("show_bound", self.y not in BOUND_OF, "this column has no bound", f"write y: {' or '.join(BOUND_OF)}"),
             ("show_bound", kind == "box", "box figures show no lower bound", "write kind: line"),
             ("show_bound", self.normalise_to, "a normalised time has no lower bound", "leave one out"),
             ("parts", kind != "bar", f"{kind} figures have no parts", "write kind: bar"),
             ("parts", self.normalise_to, "a normalised value has no parts", "leave one out"),
-            ("reduce_jobs", self.parts and of_slowest, different_jobs, "write each, mean or sum"),
+            ("reduce_jobs", self.parts and no_sum, parts_of_jobs, "write each, mean or sum"),
             ("interval", self.normalise_to, "a normalised value has no interval", "leave one out"),
             ("interval", kind == "box", "box figures show no interval", "leave it out"),
             ("style", not line, f"{kind} figures have no line style", "write hue: [a, b]"),

@@ -66,6 +66,11 @@ def test_a_number_that_was_probably_meant_is_named() -> None:
         ({"kind": "bar", "x_log": True}, "conflicting-keys", "x_log"),
         ({"parts": ["compute_ns", "communication_ns"]}, "conflicting-keys", "parts"),
         ({"kind": "bar", "parts": "compute_ns"}, "conflicting-keys", "reduce_jobs"),
+        (
+            {"kind": "bar", "parts": "compute_ns", "reduce_jobs": "geometric-mean"},
+            "conflicting-keys",
+            "reduce_jobs",
+        ),
         ({"kind": "bar", "reduce_jobs": "each", "parts": ["computing_ns"]}, "unknown-name", None),
         (
             {"kind": "bar", "reduce_jobs": "each", "parts": ["compute_ns"], "normalise_to": {"alpha": 1}},
