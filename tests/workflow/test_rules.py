@@ -41,6 +41,24 @@ rule report:
     shell: "mkdir {{output.figures}} && cp {{input}} {{output.page}}"
 """
 
+STORED = """\
+
+storage shelf:
+    provider="folder"
+
+
+rule stored:
+    input: "slowest.csv"
+    output: storage.shelf("elsewhere/slowest.csv")
+    shell: "cp {input} {output}"
+
+
+rule fetched:
+    input: storage.shelf("elsewhere/slowest.csv")
+    output: "fetched.csv"
+    shell: "cp {input} {output}"
+"""
+
 
 def files(folder: Path) -> dict[str, int]:
     """Files of a run with their dates; what Snakemake keeps for itself is left out."""
@@ -65,21 +83,23 @@ def test_each_stage_is_a_target(after_run: Workplace, target: str) -> None:
     assert ("Nothing to be done" in said) == (target != "artifact")
 
 
-def test_a_foreign_rule_reads_a_table_and_another_takes_the_place_of_ours(after_run: Workplace) -> None:
+def test_a_workflow_with_a_storage_adds_rules_and_replaces_ours(after_run: Workplace) -> None:
     folder = after_run.folder
-    (folder / "Snakefile").write_text(FOREIGN)
+    (folder / "Snakefile").write_text(FOREIGN + STORED)
     (folder / "settings.json").write_text(json.dumps({"study": "tiny.yaml", "small_cpu_s": 0}))
     shutil.rmtree(folder / "reports")
-    command = [str(BIN / "snakemake"), "--cores", "1", "slowest.csv", "reports"]
-    done = subprocess.run(command, cwd=folder, env=after_run.environment, capture_output=True, text=True)
+    command = [str(BIN / "snakemake"), "--cores", "1", "fetched.csv", "reports"]
+    environment = after_run.environment | {"PYTHONPATH": str(Path(__file__).with_name("storage"))}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    assert (folder / "elsewhere/slowest.csv").read_bytes() == (folder / "fetched.csv").read_bytes()
     slowest = pd.read_csv(folder / "slowest.csv")["runtime_ns"].item()
     assert slowest == pd.read_parquet(folder / "results/tiny/tables/jobs.parquet")["runtime_ns"].max()
     table = (folder / "results/tiny/tables/points.csv").read_text()
     assert (folder / "reports/tiny/index.html").read_text() == table
     # Snakemake ignores `onstart` of a module: its rules rewrite the plan of a study that has changed, and all tables.
     after_run.write_study(TINY.replace("seeds: 2", "seeds: 3").replace("name: app", "name: solver"))
-    done = subprocess.run(command, cwd=folder, env=after_run.environment, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     jobs = pd.read_parquet(folder / "results/tiny/tables/jobs.parquet")
     assert len(jobs) == 12 and set(jobs["job_name"]) == {"solver"} and after_run.started == 12
