@@ -26,7 +26,9 @@ VERDICTS = (REPRODUCED, IN_PART, UNDECIDED, DIFFERS, NOT_RUN)
 REPETITIONS = ("precise", "not precise", "first seeds", "all seeds", "no variation", "failed")
 """Outcomes of a combination whose number of seeds depends on results."""
 
-SCREENED = ("among the fastest", "possibly the fastest", "sampled", "not simulated")
+SCREENED = (
+    "among the fastest", "among the front", "possibly the fastest", "possibly on the front", "sampled", "not simulated",
+)  # fmt: skip
 """Outcomes of a combination that is screened."""
 
 FACTOR_SOURCES = ("none", "given", "bisection", "simulated", "expected load")
@@ -466,7 +468,13 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _id("engine", "engine of the estimate"),
         Column("estimate_ns", "runtime on this engine", "number"),
         Column("ratio", "simulated runtime over the estimate", "number", missing=True),
-        Column("over_fastest", "estimate over that of the fastest combination for this workload", "number"),
+        Column("price_per_node", "of a screening for the front, by the analysis cost", "number", missing=True),
+        Column(
+            "over_fastest",
+            "estimate over that of the fastest combination for this workload, of a screening for the "
+            "front of those that are no dearer",
+            "number",
+        ),
         Column("miss_probability", "probability that it is faster, by the error of the sample", "number", True),
         _text("outcome", "whether and why it is simulated", one_of=SCREENED),
     ),

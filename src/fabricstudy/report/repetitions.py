@@ -66,16 +66,18 @@ def _cost(rows: pd.DataFrame, limit: int) -> str:
 
 
 def screening_sentences(tables: Tables) -> Iterator[str]:
-    """Yield a sentence for each screened experiment: what was simulated, and how probably the fastest was missed."""
+    """Yield a sentence for each screened experiment: what was simulated, and how probably the best was missed."""
     for name, rows in tables.screening.groupby("experiment", sort=False):
         dropped = rows[rows["outcome"] == "not simulated"]
         ratios = rows["ratio"].dropna()
         low, middle, high = (number(value, 3) for value in (ratios.min(), ratios.median(), ratios.max()))
         missed = min(1.0, dropped["miss_probability"].sum())
+        priced = rows["price_per_node"].notna().any()
+        better = "one on the front of price per node and runtime" if priced else "a faster one"
         yield (
             f"Screening of {name}: {len(rows) - len(dropped)} of {count_noun(len(rows), 'combination')} were "
             f"simulated, chosen by their runtimes on {rows['engine'].iloc[0]}. Simulated runtimes are {middle} "
-            f"({low} to {high}) times those. The probability that a faster one was not simulated is "
+            f"({low} to {high}) times those. The probability that {better} was not simulated is "
             f"{100 * missed:.2g} % at most."
         )
 

@@ -114,7 +114,10 @@ class Study(Sweep):
 
     @model_check
     def _agrees(self) -> None:
-        check_all([self._check_sweep, self._check_base, self._check_size, self._check_link_loads, self._check_names])
+        check_all([
+            self._check_sweep, self._check_base, self._check_size, self._check_link_loads, self._check_names,
+            self._check_screens,
+        ])  # fmt: skip
 
     def _check_sweep(self) -> None:
         sweep_keys = self.model_fields_set & set(Sweep.model_fields)
@@ -160,6 +163,18 @@ class Study(Sweep):
             if name not in self.all_experiments:
                 path, remedy = ("link_loads", str(number)), suggestion(name, self.all_experiments)
                 raise ConfigError("no such experiment", remedy, path, name, code="unknown-name")
+
+    def _check_screens(self) -> None:
+        for name, experiment in self.all_experiments.items():
+            if experiment.screen and experiment.screen.or_ and self.cost is None:
+                remedy = "add analyses: {bill: {kind: cost, machines: {label: ...}}}"
+                path = ("experiments", name, "screen", "or") if self.experiments else ("screen", "or")
+                raise ConfigError("a front needs prices", remedy, path, experiment.screen.or_, "missing-key")
+
+    @property
+    def cost(self) -> Analysis | None:
+        """The first analysis of prices."""
+        return next((one for one in self.analyses.values() if one.kind == "cost"), None)
 
     @property
     def simulates(self) -> bool:

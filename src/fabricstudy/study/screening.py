@@ -1,4 +1,4 @@
-"""Screening: all combinations on a cheap engine, and the simulator only for those that may be the fastest."""
+"""Screening: all combinations on a cheap engine, and the simulator only for those that may be the best."""
 
 from __future__ import annotations
 
@@ -27,6 +27,10 @@ class Screen(Model):
     keep: Annotated[float, BeforeValidator(read_percent), Written("such as 10 %")] = Field(
         0.1, description="share of the values of the design axes that is simulated, the fastest ones, for each workload"
     )
+    or_: Literal["front"] | None = Field(
+        None, alias="or", description="also simulate those that may be on the Pareto front of price per node and "
+        "runtime; the first analysis of kind cost has the prices; default: those that may be the fastest"
+    )  # fmt: skip
     sample: Whole = Field(
         20,
         ge=5,

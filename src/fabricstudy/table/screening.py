@@ -1,7 +1,9 @@
-"""Which combinations of a screened experiment are simulated, and how probably the fastest one is among them.
+"""Which combinations of a screened experiment are simulated, and how probably the best ones are among them.
 
 Runtimes of the sample on both engines yield the error of the estimate: the logarithm of their ratio, whose mean cancels
-where two combinations are compared and whose variance is assumed to be the same for all of them.
+where two combinations are compared and whose variance is assumed to be the same for all of them. A combination is on
+the Pareto front of price and runtime only if it is faster than each one that is no dearer, so that the probability that
+it is faster than the one of these with the least estimate is an upper bound.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from scipy import stats
 
 from fabricstudy.core.arrays import Floats
 from fabricstudy.core.columns import DONE, SCREENING, names_of
+from fabricstudy.structure.cost import ALL
 from fabricstudy.study.plan import Plan
 from fabricstudy.study.screening import Screen, sampled
 
@@ -39,12 +42,16 @@ class Screened:
 
     @property
     def over_fastest(self) -> Floats:
-        estimates = self.rows["estimate_ns"].to_numpy(dtype=float)
-        return np.asarray(estimates / estimates.min())
+        """Estimates over the least one, for a front over the least one of those that are no dearer."""
+        estimates, price = (self.rows[name].to_numpy(dtype=float) for name in ("estimate_ns", "price_per_node"))
+        order = np.lexsort((estimates, price))  # NaN, without a front, is one price
+        least = np.empty(len(order))
+        least[order] = np.minimum.accumulate(estimates[order])
+        return estimates / least
 
     @property
     def miss_probability(self) -> Floats:
-        """Probability that each combination is faster than the one with the least estimate."""
+        """Probability that each combination is faster than the one that `over_fastest` compares it with."""
         spread = sqrt(2) * self.errors.std(ddof=1) if len(self.errors) > 1 else np.inf
         distance = np.log(self.over_fastest)
         if spread == 0:
@@ -55,10 +62,11 @@ class Screened:
     def outcomes(self) -> list[str]:
         """Whether and why each combination is simulated."""
         most = ceil(self.screen.keep * len(self.rows))
-        rank = self.rows["estimate_ns"].rank(method="min").to_numpy()
+        rank = stats.rankdata(self.over_fastest, method="min")
+        front = self.screen.or_ == "front"
         return [
-            "among the fastest" if place <= most
-            else "possibly the fastest" if probability > ERROR
+            ("among the front" if front else "among the fastest") if place <= most
+            else ("possibly on the front" if front else "possibly the fastest") if probability > ERROR
             else "sampled" if drawn
             else "not simulated"
             for place, probability, drawn in zip(rank, self.miss_probability, self.rows["sampled"], strict=True)
@@ -84,14 +92,25 @@ def _screened(plan: Plan, tables: Tables) -> Iterator[Screened]:
         keys = [combination_key(name, row) for row in estimates[axes].to_dict("records")]
         own = estimates[[key in labels for key in keys]]
         own_keys = [key for key in keys if key in labels]
+        price_of = {} if part.screen.or_ is None else _prices(plan, own)
         own = own.assign(
             estimate_ns=own["time_ns"],
+            price_per_node=own["machine_id"].map(price_of).astype(float),
             sampled=[labels[key] in drawn for key in own_keys],
             ratio=[means.get(key, np.nan) / ns for key, ns in zip(own_keys, own["time_ns"], strict=True)],
         )
         errors = np.log(own.loc[own["sampled"] & own["ratio"].notna(), "ratio"].to_numpy(dtype=float))
         for _, rows in own.assign(**{"": 0}).groupby(["", *workloads], sort=False, dropna=False):
             yield Screened(name, part.screen, rows, errors)
+
+
+def _prices(plan: Plan, estimates: pd.DataFrame) -> dict[str, float]:
+    """Return the price per node of each machine, by the study's analysis of prices."""
+    assert plan.study.cost is not None
+    point_of = estimates.drop_duplicates("machine_id").set_index("machine_id")["point_id"]
+    machines = {machine_id: plan.points[name].point.machine for machine_id, name in point_of.items()}
+    bill = plan.study.cost.model_copy(update={"machines": machines}).rows()
+    return {row["machine"]: row["price_per_node"] for row in bill if row["part"] == ALL}
 
 
 def screened_points(plan: Plan, tables: Tables) -> set[str]:
@@ -115,7 +134,7 @@ def screening_table(plan: Plan, tables: Tables) -> pd.DataFrame:
         columns = zip(group.over_fastest, group.miss_probability, group.outcomes, strict=True)
         for row, (over, probability, outcome) in zip(group.rows.to_dict("records"), columns, strict=True):
             rows.append({
-                **{name: row[name] for name in (*axes, "engine", "estimate_ns", "ratio")},
+                **{name: row[name] for name in (*axes, "engine", "estimate_ns", "ratio", "price_per_node")},
                 "experiment": group.experiment, "seed": None, "over_fastest": over, "miss_probability": probability,
                 "outcome": outcome,
             })  # fmt: skip
