@@ -39,6 +39,13 @@ class Sends:
     size_bytes: Integers | None = None
 
 
+def sends_of(operations: Operations) -> Sends:
+    """Return the messages of operations, in one phase."""
+    sends = operations.sends
+    destination = operations.rank[operations.partner[sends]]
+    return one_phase(operations.rank[sends], destination, size_bytes=operations.size_bytes[sends])
+
+
 def without_empty(sends: Sends) -> Sends:
     """Leave out messages of 0 bytes."""
     if sends.size_bytes is None or sends.size_bytes.all():

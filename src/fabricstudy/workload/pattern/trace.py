@@ -16,7 +16,7 @@ from ..rendezvous import CONTROL_BYTES, with_rendezvous
 from ..sequences import merged
 from ..traces.formats import Format, read_trace
 from ..traces.mpi import Clock, algorithms_of
-from .base import Pattern, Sends, TrafficEstimate, TrafficFile
+from .base import Pattern, Sends, TrafficEstimate, TrafficFile, sends_of
 
 
 class Trace(TrafficFile, Pattern, kind="trace"):
@@ -119,7 +119,4 @@ class Trace(TrafficFile, Pattern, kind="trace"):
         return listed if self.rendezvous_bytes is None else with_rendezvous(listed, self.rendezvous_bytes)
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        listed = self._program()
-        sends = listed.sends
-        destination = listed.rank[listed.partner[sends]]
-        return Sends(np.zeros(len(sends), dtype=np.int32), listed.rank[sends], destination, listed.size_bytes[sends])
+        return sends_of(self._program())
