@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.core.model import ConfigError, NoPhysics, Number, Whole
+from fabricstudy.core.model import NoPhysics, Number, Whole
 from fabricstudy.core.quantities import Size
 
 from ..operations import Operations
@@ -103,10 +103,7 @@ class Trace(TrafficFile, Pattern, kind="trace"):
         )
 
     def check_ranks(self, ranks: int) -> None:
-        if ranks != self.listed_ranks:
-            problem = f"the trace has {self.listed_ranks} ranks, but the job has {ranks}"
-            remedy = f"give the job {self.listed_ranks} ranks"
-            raise ConfigError(problem, remedy, ("file",), self.file, "does-not-fit")
+        self.check_listed_ranks(self.listed_ranks, f"the trace has {self.listed_ranks} ranks", ranks)
 
     def operations(self) -> Operations:
         operations = self._program()
