@@ -208,8 +208,3 @@ class BlockPattern(MessagePattern):
         if self.sizes is None:
             return np.full(ranks, int(self.message_bytes), dtype=np.int64)
         return rank_blocks(self.sizes, ranks, int(self.message_bytes))
-
-    def pair_blocks(self, ranks: int) -> Ints:
-        """Return the bytes of the block from each rank to each other rank, int64 [ranks, ranks]."""
-        assert self.sizes is not None
-        return pair_blocks(self.sizes, ranks, int(self.message_bytes))

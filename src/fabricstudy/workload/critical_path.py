@@ -3,9 +3,9 @@
 import numpy as np
 from numba import njit
 
-from fabricstudy.core.arrays import Floats, Integers, Ints
+from fabricstudy.core.arrays import Floats, Ints
 
-from .operations import ENDED, RECEIVE, SEND, STARTED, Operations
+from .operations import ENDED, Operations
 
 
 def critical_path_ns(operations: Operations, message_ns: Floats, leaving_ns: Floats) -> float:
@@ -46,60 +46,42 @@ def find_cycle(operations: Operations) -> list[int]:
 
 
 def _walk(operations: Operations, own_ns: Floats, arrival_ns: Floats) -> tuple[Floats, Ints]:
-    order = np.argsort(operations.needs, kind="stable")
-    first = np.searchsorted(operations.needs[order], np.arange(len(operations) + 1))
-    columns = operations.kind.astype(np.int8), operations.partner, first
-    return _walk_kernel(
-        *columns, operations.dependent[order], operations.when[order].astype(np.int8), own_ns, arrival_ns
-    )
+    """Return the end of each operation (ns), and of its start and its end the number of things that they wait for."""
+    from scipy.sparse import csr_array
+
+    # Event 2 i is the start of operation i, 2 i + 1 its end.
+    start, sends = 2 * np.arange(len(operations)), operations.sends
+    events = np.concatenate([start, 2 * sends, 2 * operations.needs + (operations.when == ENDED)])
+    later = np.concatenate([start + 1, 2 * operations.partner[sends] + 1, 2 * operations.dependent])
+    lasts_ns = np.concatenate([own_ns, arrival_ns[sends], np.zeros(len(operations.needs))])
+    edges = csr_array((lasts_ns, (events, later)), (2 * len(operations),) * 2)
+    time_ns, unmet = _longest_paths(edges.indptr.astype(np.int64), edges.indices.astype(np.int64), edges.data)
+    return time_ns[1::2], unmet
 
 
 @njit(cache=True)
-def _walk_kernel(
-    kind: Integers, partner: Ints, first: Ints, successor: Ints, when: Integers, own_ns: Floats, arrival_ns: Floats
-) -> tuple[Floats, Ints]:
-    """Return the end of each operation (ns), and of its start and its end the number of things that they wait for.
+def _longest_paths(first: Ints, later: Ints, lasts_ns: Floats) -> tuple[Floats, Ints]:
+    """Return when each event happens (ns), and how many of those that it waits for do not.
 
-    The successors of operation i are ``first[i]`` to ``first[i + 1]``.
+    The edges of event i, to later ones, are ``first[i]`` to ``first[i + 1]``.
     """
-    count = len(kind)
-    start_ns, end_ns = np.zeros(count), np.zeros(count)
-    unmet = np.zeros(2 * count, dtype=np.int64)
-    for i in range(len(successor)):
-        unmet[2 * successor[i]] += 1
-    for i in range(count):
-        unmet[2 * i + 1] = 2 if kind[i] == RECEIVE else 1
-    queue = np.empty(2 * count, dtype=np.int64)
+    time_ns, unmet = np.zeros(len(first) - 1), np.zeros(len(first) - 1, dtype=np.int64)
+    for event in later:
+        unmet[event] += 1
+    queue = np.empty(len(unmet), dtype=np.int64)
     begin, end = 0, 0
-    for i in range(count):
-        if unmet[2 * i] == 0:
-            queue[end] = 2 * i
+    for event in range(len(unmet)):
+        if unmet[event] == 0:
+            queue[end] = event
             end += 1
     while begin < end:
         event = queue[begin]
         begin += 1
-        i, is_end = event // 2, event % 2
-        if is_end:
-            time_ns, wanted = end_ns[i], ENDED
-        else:
-            time_ns, wanted = start_ns[i], STARTED
-            end_ns[i] = max(end_ns[i], time_ns + own_ns[i])
-            unmet[2 * i + 1] -= 1
-            if unmet[2 * i + 1] == 0:
-                queue[end] = 2 * i + 1
+        for edge in range(first[event], first[event + 1]):
+            waiting = later[edge]
+            time_ns[waiting] = max(time_ns[waiting], time_ns[event] + lasts_ns[edge])
+            unmet[waiting] -= 1
+            if unmet[waiting] == 0:
+                queue[end] = waiting
                 end += 1
-            if kind[i] == SEND:
-                receive = partner[i]
-                end_ns[receive] = max(end_ns[receive], time_ns + arrival_ns[i])
-                unmet[2 * receive + 1] -= 1
-                if unmet[2 * receive + 1] == 0:
-                    queue[end] = 2 * receive + 1
-                    end += 1
-        for j in range(first[i], first[i + 1]):
-            if when[j] == wanted:
-                start_ns[successor[j]] = max(start_ns[successor[j]], time_ns)
-                unmet[2 * successor[j]] -= 1
-                if unmet[2 * successor[j]] == 0:
-                    queue[end] = 2 * successor[j]
-                    end += 1
-    return end_ns, unmet
+    return time_ns, unmet

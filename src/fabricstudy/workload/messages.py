@@ -64,11 +64,6 @@ class Computing:
     """Times, not negative; float64 [rows] each."""
 
     @property
-    def columns(self) -> tuple[Array, ...]:
-        """The arrays, in the order of the fields."""
-        return self.phase, self.rank, self.before_ns, self.overlapped_ns
-
-    @property
     def first_ns(self) -> float:
         """Minimum time that a rank computes before it posts its first message."""
         first = np.unique(self.rank, return_index=True)[1]
@@ -151,7 +146,7 @@ def repeat_background(job: PlacedJob, machine: Machine) -> PlacedJob:
         phase_of_round = np.arange(rounds, dtype=np.int32)[:, None] * np.int32(phases)
         return [(phase_of_round + phase).ravel(), *(np.tile(column, rounds) for column in columns)]
 
-    rows = None if job.computing is None else Computing(*repeated(*job.computing.columns))
+    rows = None if job.computing is None else Computing(*repeated(*vars(job.computing).values()))
     return replace(job, messages=Messages(*repeated(*vars(sent).values())), computing=rows)
 
 

@@ -37,58 +37,41 @@ def in_groups(groups: Ints, steps: Iterable[tuple[Ints, Ints, Ints]]) -> GroupCo
 
     `steps` are sources, destinations and bytes of the messages of each step, by position in the group.
     """
-    members, count = groups.shape[1], 0
-    member: list[Array] = []
-    kind: list[Array] = []
-    size_bytes: list[Array] = []
-    partner: list[Array] = []
-    waits: list[tuple[int, int]] = []
-    first: list[int] = []
-    previous: list[list[int]] = [[] for _ in range(members)]
-    for source, destination, size in steps:
-        sent = size > 0
-        ends = np.concatenate([source[sent], destination[sent]])
-        messages = len(ends) // 2
-        number = count + np.arange(2 * messages)
-        current: dict[int, list[int]] = {}
-        for operation, at in zip(number.tolist(), ends.tolist(), strict=True):
-            current.setdefault(at, []).append(operation)
-            waits.extend((operation, needed) for needed in previous[at])
-            if not previous[at]:
-                first.append(operation)
-        for at, operations in current.items():
-            previous[at] = operations
-        member.append(ends)
-        kind.append(np.repeat([SEND, RECEIVE], messages))
-        size_bytes.append(np.tile(size[sent], 2))
-        partner.append(np.roll(number, messages))
-        count += 2 * messages
-    last = count + np.arange(members)
-    for at, operations in enumerate(previous):
-        waits.extend((count + at, needed) for needed in operations)
-        if not operations:
-            first.append(count + at)
-    member.append(np.arange(members))
-    kind.append(np.full(members, CALC))
-    size_bytes.append(np.zeros(members, dtype=np.int64))
-    partner.append(np.full(members, -1))
-    count += members
-    offset = np.arange(len(groups))[:, None] * count
-    one_partner = np.concatenate(partner)
-    ends_of_waits = np.array(waits, dtype=np.int64).reshape(-1, 2)
+    members = groups.shape[1]
+    sent = [[column[step[2] > 0] for column in step] for step in steps]
+    messages = [len(source) for source, _, _ in sent]
+    # Of each step the sends, then the receives; behind them the last calcs.
+    of_parts = np.array([*np.repeat(messages, 2), members])
+    kind = np.repeat([*[SEND, RECEIVE] * len(sent), CALC], of_parts)
+    member = np.concatenate([*(ends for step in sent for ends in step[:2]), np.arange(members)])
+    size_bytes = np.concatenate([*(np.tile(size, 2) for _, _, size in sent), np.zeros(members, dtype=np.int64)])
+    number, distance = np.arange(len(kind)), np.repeat([*np.repeat(messages, 2), 0], of_parts)
+    partner = np.select([kind == SEND, kind == RECEIVE], [number + distance, number - distance], -1)
+    # Operations by member and step; those of a step need all of the member's step before.
+    step = np.repeat(np.arange(len(of_parts)) // 2, of_parts)
+    order = np.lexsort((step, member))
+    begins = np.flatnonzero(np.diff(step[order], prepend=-1) | np.diff(member[order], prepend=-1))
+    lengths = np.diff(begins, append=len(order))
+    is_first = np.diff(member[order][begins], prepend=-1) != 0
+    before = np.where(is_first, 0, np.roll(lengths, 1))
+    count = np.repeat(before, lengths)
+    dependent = np.repeat(order, count)
+    within = np.arange(len(dependent)) - np.repeat(np.cumsum(count) - count, count)
+    needs = order[np.repeat(np.repeat(begins - before, lengths), count) + within]
+    offset = np.arange(len(groups))[:, None] * len(kind)
 
     def everywhere(numbers: Array) -> Ints:
         return np.where(numbers < 0, -1, numbers + offset).ravel()
 
     return GroupCollective(
-        groups[:, np.concatenate(member)].ravel(),
-        np.tile(np.concatenate(kind).astype(np.int8), len(groups)),
-        np.tile(np.concatenate(size_bytes), len(groups)),
-        everywhere(one_partner),
-        everywhere(ends_of_waits[:, 0]),
-        everywhere(ends_of_waits[:, 1]),
-        everywhere(np.array(first, dtype=np.int64)),
-        everywhere(last),
+        groups[:, member].ravel(),
+        np.tile(kind.astype(np.int8), len(groups)),
+        np.tile(size_bytes, len(groups)),
+        everywhere(partner),
+        everywhere(dependent),
+        everywhere(needs),
+        everywhere(order[np.repeat(is_first, lengths)]),
+        everywhere(number[-members:]),
     )
 
 

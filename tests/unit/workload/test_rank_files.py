@@ -16,8 +16,7 @@ from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.named import NamedMachine
 from fabricstudy.workload.mapping.base import Mapping
-from fabricstudy.workload.mapping.file import read_ranks
-from fabricstudy.workload.mapping.rank_files import parse
+from fabricstudy.workload.mapping.file import parse, read_ranks
 from fabricstudy.workload.mapping.tasks import Slots, Tasks
 from fabricstudy.workload.messages import WorkloadError
 

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from fabricstudy.engine.point import Point
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
-from fabricstudy.workload.pattern.stencil import Stencil
-from fabricstudy.workload.shapes import balanced_shape
+from fabricstudy.workload.pattern.stencil import Stencil, balanced_shape
 
 
 def stencil(shape: Sequence[int], periodic: Any) -> Counter[tuple[int, int]]:

@@ -84,9 +84,6 @@ def _bits(place: Integers) -> int:
 
 def _interleaved(axes: Ints, bits: int) -> Ints:
     """Rank points by the interleaved bits of their coordinates, the highest first."""
-    columns = [(axes[:, k] >> bit) & 1 for bit in range(bits) for k in range(axes.shape[1] - 1, -1, -1)]
-    order = np.lexsort(columns)
-    rows = np.stack(columns)[:, order]
-    number = np.empty(len(order), dtype=np.int64)
-    number[order] = np.concatenate([[0], np.cumsum((rows[:, 1:] != rows[:, :-1]).any(axis=0))])
-    return number
+    columns = [(axes[:, k] >> bit) & 1 for bit in reversed(range(bits)) for k in range(axes.shape[1])]
+    number: Ints = np.unique(np.stack(columns, axis=1).astype(np.int8), axis=0, return_inverse=True)[1]
+    return number.reshape(-1)

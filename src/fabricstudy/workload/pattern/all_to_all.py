@@ -8,7 +8,7 @@ from pydantic import Field
 
 from fabricstudy.core.model import Whole
 
-from ..block_sizes import BlockPattern
+from ..block_sizes import BlockPattern, pair_blocks
 from .base import SEND_ORDERS, SendOrder, Sends, TrafficEstimate, all_to_all_along, repeat, without_empty
 
 
@@ -39,7 +39,8 @@ class AllToAll(BlockPattern, kind="all-to-all"):
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
         sends = self._steps(ranks)
         if self.sizes is not None:
-            sends = replace(sends, size_bytes=self.pair_blocks(ranks)[sends.source, sends.destination])
+            blocks = pair_blocks(self.sizes, ranks, int(self.message_bytes))
+            sends = replace(sends, size_bytes=blocks[sends.source, sends.destination])
         return without_empty(repeat(sends, self.iterations))
 
     def _steps(self, ranks: int) -> Sends:

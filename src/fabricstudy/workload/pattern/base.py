@@ -39,6 +39,13 @@ class Sends:
     size_bytes: Integers | None = None
 
 
+def sends_of(operations: Operations) -> Sends:
+    """Return the messages of operations, in one phase."""
+    sends = operations.sends
+    destination = operations.rank[operations.partner[sends]]
+    return one_phase(operations.rank[sends], destination, size_bytes=operations.size_bytes[sends])
+
+
 def without_empty(sends: Sends) -> Sends:
     """Leave out messages of 0 bytes."""
     if sends.size_bytes is None or sends.size_bytes.all():
@@ -301,6 +308,12 @@ def in_send_order(sends: Sends, pattern: Pattern, ranks: int, rng: np.random.Gen
 
 class TrafficFile(FromFile):
     """A file in the study's folder; if it is missing later, the point fails and not its batch."""
+
+    def check_listed_ranks(self, listed: int, contents: str, ranks: int) -> None:
+        """Raise ConfigError, with the path of the file, if a job has not the ranks that are listed there."""
+        if ranks != listed:
+            problem, remedy = f"{contents}, but the job has {ranks} ranks", f"give the job {listed} ranks"
+            raise ConfigError(problem, remedy, ("file",), self.file, "does-not-fit")
 
     def listed(self) -> Any:
         """Return the content of the file.

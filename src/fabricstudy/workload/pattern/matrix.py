@@ -389,9 +389,7 @@ class Matrix(MatrixFileKeys, MessagePattern, kind="matrix"):
         )
 
     def check_ranks(self, ranks: int) -> None:
-        if ranks != self.rows:
-            problem = f"the matrix has {self.rows} rows, but the job has {ranks} ranks"
-            raise ConfigError(problem, f"give the job {self.rows} ranks", ("file",), self.file, "does-not-fit")
+        self.check_listed_ranks(self.rows, f"the matrix has {self.rows} rows", ranks)
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
         source, destination, size_bytes = split_into_messages(self.listed(), int(self.message_bytes))

@@ -4,7 +4,6 @@ The columns are phase, source, destination and bytes. Rows of a rank within a ph
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from pydantic.json_schema import SkipJsonSchema
 from fabricstudy.core import input_files
 from fabricstudy.core.arrays import Ints
 from fabricstudy.core.input_files import MAX_RANKS, MAX_TRAFFIC_BYTES, InputFileError, position_text, whole
-from fabricstudy.core.model import ConfigError, Whole
+from fabricstudy.core.model import Whole
 
 from .base import Pattern, Sends, TrafficEstimate, TrafficFile, repeat
 
@@ -29,14 +28,8 @@ MAX_ROWS = 50_000_000
 """Maximum number of messages in a Parquet file, where equal rows take almost no space."""
 
 
-@dataclass(frozen=True, eq=False)
-class MessageFile:
+class MessageFile(Sends):
     """Messages: phases, ranks and bytes from 0, int64 [messages] each."""
-
-    phase: Ints
-    source: Ints
-    destination: Ints
-    size_bytes: Ints
 
     @property
     def ranks(self) -> int:
@@ -143,11 +136,7 @@ class MessageList(TrafficFile, Pattern, kind="messages"):
         return (TrafficEstimate(float(self.messages) * self.iterations, size_bytes, self.phases),)
 
     def check_ranks(self, ranks: int) -> None:
-        if ranks != self.listed_ranks:
-            problem = f"the file has messages of {self.listed_ranks} ranks, but the job has {ranks}"
-            remedy = f"give the job {self.listed_ranks} ranks"
-            raise ConfigError(problem, remedy, ("file",), self.file, "does-not-fit")
+        self.check_listed_ranks(self.listed_ranks, f"the file has messages of {self.listed_ranks} ranks", ranks)
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        listed = self.listed()
-        return repeat(Sends(listed.phase, listed.source, listed.destination, listed.size_bytes), self.iterations)
+        return repeat(self.listed(), self.iterations)

@@ -6,8 +6,8 @@ from pydantic import Field
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Size
 
-from ..shapes import balanced_shape
 from .base import MessagePattern, Sends, TrafficEstimate, all_to_all_along, concatenate_phases
+from .stencil import balanced_shape
 
 
 class PencilFft(MessagePattern, kind="pencil-fft"):

@@ -16,7 +16,7 @@ from functools import partial
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -60,11 +60,8 @@ class GraphFile:
         return len(self.work)
 
 
-class _Read(NamedTuple):
-    source: Ints
-    destination: Ints
-    units: Floats
-    work: Ints | None
+_Read = tuple[Ints, Ints, Floats, Ints]
+"""Sources, destinations and units of the edges, and the work of the tasks."""
 
 
 def read_graph(path: Path) -> tuple[GraphFile, str]:
@@ -81,8 +78,6 @@ def parse_graph(path: Path, data: bytes, name: GraphFormat | None = None) -> Gra
         warn_once(f"{path.name} is read as {words}; write format: {found} to confirm it")
     reader = _READERS.get(found) or partial(_of_matrix, path, found)
     source, destination, units, work = reader(data)
-    if work is None:
-        work = np.ones(int(max(source.max(initial=-1), destination.max(initial=-1))) + 1, dtype=np.int64)
     if len(work) < 2:
         raise InputFileError("the graph has fewer than two vertices", "use a graph with edges")
     loops = source == destination
@@ -146,9 +141,9 @@ def _read_metis(data: bytes) -> _Read:
         problem = f"{edges} edges in the header, but {len(tails)} ends of edges follow"
         remedy = "fix the header; list each edge in the lines of both its ends"
         raise InputFileError(problem, remedy, position_text(lines[0][0]))
-    graph = _Read(np.array(tails, dtype=np.int64), np.array(heads, dtype=np.int64), np.array(units, dtype=float), work)
-    _check_both_ends(graph, [line for line, _ in rows])
-    return graph
+    source, destination, weight = np.array(tails, dtype=np.int64), np.array(heads, dtype=np.int64), np.array(units)
+    _check_both_ends(source, destination, weight, [line for line, _ in rows])
+    return source, destination, weight, work
 
 
 def _metis_head(head: list[str], where: str) -> tuple[int, int, int, int, int]:
@@ -163,18 +158,16 @@ def _metis_head(head: list[str], where: str) -> tuple[int, int, int, int, int]:
     return vertices, edges, int(form[2]), weights, int(form[0]) + weights
 
 
-def _check_both_ends(read: _Read, lines: list[int]) -> None:
+def _check_both_ends(source: Ints, destination: Ints, units: Floats, lines: list[int]) -> None:
     """Raise InputFileError for an edge with another weight, or none, in the line of its other end."""
-    here = np.lexsort((read.units, read.destination, read.source))
-    there = np.lexsort((read.units, read.source, read.destination))
-    differ = (read.source[here] != read.destination[there]) | (read.destination[here] != read.source[there])
-    differ |= read.units[here] != read.units[there]
+    here, there = np.lexsort((units, destination, source)), np.lexsort((units, source, destination))
+    differ = (source[here] != destination[there]) | (destination[here] != source[there])
+    differ |= units[here] != units[there]
     if differ.any():
         first = here[np.argmax(differ)]
-        tail, head = int(read.source[first]), int(read.destination[first])
-        problem = f"the lines of the vertices {tail + 1} and {head + 1} differ in their edge"
+        problem = f"the lines of the vertices {source[first] + 1} and {destination[first] + 1} differ in their edge"
         remedy = "write each edge, with one weight, in the lines of both its ends"
-        raise InputFileError(problem, remedy, position_text(lines[tail]))
+        raise InputFileError(problem, remedy, position_text(lines[source[first]]))
 
 
 def _read_matrix_market(data: bytes) -> _Read:
@@ -184,7 +177,7 @@ def _read_matrix_market(data: bytes) -> _Read:
     matrix.data = np.abs(matrix.data).astype(np.float64)
     check_entries(matrix, "invalid weight")
     source, destination = (end.astype(np.int64) for end in (matrix.row, matrix.col))
-    return _Read(source, destination, matrix.data, np.ones(matrix.shape[0], dtype=np.int64))
+    return source, destination, matrix.data, np.ones(matrix.shape[0], dtype=np.int64)
 
 
 _HEAD = ["source", "destination", "weight"]
@@ -196,13 +189,15 @@ def _read_edges(data: bytes) -> _Read:
     if head != _HEAD:
         problem = "the first line is not source,destination,weight"
         raise InputFileError(problem, "add this header, or write a matrix of bytes", position_text(line))
-    return _Read(*read_entries(rows, head), None)
+    source, destination, units = read_entries(rows, head)
+    tasks = 1 + int(max(source.max(initial=-1), destination.max(initial=-1)))
+    return source, destination, units, np.ones(tasks, dtype=np.int64)
 
 
 def _of_matrix(path: Path, name: Any, data: bytes) -> _Read:
     matrix = read_matrix(path, data, name)
-    work = np.ones(matrix.ranks, dtype=np.int64)
-    return _Read(matrix.source, matrix.destination, matrix.size_bytes.astype(np.float64), work)
+    units = matrix.size_bytes.astype(np.float64)
+    return matrix.source, matrix.destination, units, np.ones(matrix.ranks, dtype=np.int64)
 
 
 _READERS: dict[GraphFormat, Callable[[bytes], _Read]] = {

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.core.model import ConfigError, NoPhysics, Number, Whole
+from fabricstudy.core.model import NoPhysics, Number, Whole
 from fabricstudy.core.quantities import Size
 
 from ..operations import Operations
@@ -16,7 +16,7 @@ from ..rendezvous import CONTROL_BYTES, with_rendezvous
 from ..sequences import merged
 from ..traces.formats import Format, read_trace
 from ..traces.mpi import Clock, algorithms_of
-from .base import Pattern, Sends, TrafficEstimate, TrafficFile
+from .base import Pattern, Sends, TrafficEstimate, TrafficFile, sends_of
 
 
 class Trace(TrafficFile, Pattern, kind="trace"):
@@ -103,10 +103,7 @@ class Trace(TrafficFile, Pattern, kind="trace"):
         )
 
     def check_ranks(self, ranks: int) -> None:
-        if ranks != self.listed_ranks:
-            problem = f"the trace has {self.listed_ranks} ranks, but the job has {ranks}"
-            remedy = f"give the job {self.listed_ranks} ranks"
-            raise ConfigError(problem, remedy, ("file",), self.file, "does-not-fit")
+        self.check_listed_ranks(self.listed_ranks, f"the trace has {self.listed_ranks} ranks", ranks)
 
     def operations(self) -> Operations:
         operations = self._program()
@@ -119,7 +116,4 @@ class Trace(TrafficFile, Pattern, kind="trace"):
         return listed if self.rendezvous_bytes is None else with_rendezvous(listed, self.rendezvous_bytes)
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        listed = self._program()
-        sends = listed.sends
-        destination = listed.rank[listed.partner[sends]]
-        return Sends(np.zeros(len(sends), dtype=np.int32), listed.rank[sends], destination, listed.size_bytes[sends])
+        return sends_of(self._program())

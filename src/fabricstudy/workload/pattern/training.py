@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from math import prod
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from pydantic import Field
@@ -24,16 +24,17 @@ from fabricstudy.core.model import ConfigError, Flag, Model, Number, Whole, chec
 from fabricstudy.core.quantities import NS_PER_S, Computation, ComputeRate, Size
 from fabricstudy.machine.base import ScaleUp
 
-from .. import training_estimates
 from ..matching import MAX_NS, MAX_OPERATIONS
 from ..operations import Operations
-from ..training_estimates import DIMENSIONS, Dimension
 from ..training_step import training_step
 from ..transformer import Transformer
 from . import collective
 from .all_reduce import all_reduce, check_inside
-from .base import Pattern, Sends, TrafficEstimate
-from .collective import CollectivePart, Rounds, ends_of_blocks
+from .base import Pattern, Sends, TrafficEstimate, sends_of
+from .collective import CollectivePart, Rounds, count_messages, ends_of_blocks
+
+Dimension = Literal["tensor", "expert", "data", "pipeline"]
+DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 
 Algorithm = Literal["ring", "recursive-doubling", "rabenseifner", "tree", "double-tree", "hierarchical", "direct"]
 
@@ -366,24 +367,87 @@ class Training(Pattern, kind="training"):
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         """Count the messages by size; about one message of a rank is under way at a time."""
-        messages = sum(training_estimates.sent(self).values(), Counter[int]())
+        messages = sum(self.sent().values(), Counter[int]())
         return tuple(
             TrafficEstimate(float(messages[size]), size, max(1, messages[size] // max(1, ranks)))
             for size in sorted(messages)
         )
 
+    def sent(self) -> dict[str, Counter[int]]:
+        """Return the number of messages of each size in a step, of all ranks together, by dimension."""
+        found: dict[str, Counter[int]] = {name: Counter() for name in DIMENSIONS}
+        tensor, expert, data, stages = (getattr(self.parallel, name) for name in DIMENSIONS)
+        groups = {"tensor": expert * data, "expert": tensor * data, "data": tensor * expert, "shared": tensor}
+
+        def add(name: str, group: Group, times: int, operation: GroupOperation, size_bytes: int) -> None:
+            for size, count in count_messages(self.group_steps(group, operation, size_bytes))[0].items():
+                found[name][size] += times * groups[group] * count
+
+        for block in (block for stage in range(stages) for block in self.blocks(stage)):
+            for part in (block.forward, block.backward):
+                add("tensor", "tensor", self.micro_batches, "all-reduce", part.reduced_bytes)
+                add("expert", "expert", self.micro_batches, "all-to-all", part.pair_bytes)
+            for operation in self.gradient_operations():
+                for group, size_bytes in self.gradient_buckets(block):
+                    add("data", group, 1, operation, size_bytes)
+        if stages > 1:
+            messages = 2 * (stages - 1) * self.micro_batches * data * expert * tensor
+            found["pipeline"][self.boundary_bytes] += messages
+        return found
+
     def estimates(self, ranks: int, bandwidth_Bps: float, domains: ScaleUp | None) -> dict[str, Any]:
-        return training_estimates.estimates(self, ranks, bandwidth_Bps, domains)
+        """Return parameters, bytes, computation, bubble and a lower bound of a step.
+
+        No stage begins before the previous ones have computed a micro-batch forward, nor ends before they have computed
+        one backward; a rank also waits for the activations that it sends in its groups of tensor and expert.
+        `outside_ns` is the additional time of all-reduces if tensor-parallel groups cross scale-up domains.
+        """
+        sent_bytes = {
+            name: sum(size * count for size, count in sizes.items()) / ranks for name, sizes in self.sent().items()
+        }
+        stage_ns = [
+            sum(block.forward.time_ns + block.backward.time_ns for block in self.blocks(stage))
+            for stage in range(self.parallel.pipeline)
+        ]
+        waiting_ns = (sent_bytes["tensor"] + sent_bytes["expert"]) / self.micro_batches / bandwidth_Bps * NS_PER_S
+        outside_s = 0.0
+        if domains is not None and self.parallel.tensor > 1 and domains.accelerators % self.parallel.tensor_span:
+            outside_s = sent_bytes["tensor"] * (1 / domains.outside_Bps - 1 / domains.inside_Bps)
+        return {
+            "model": self.model.name or "",
+            **{name: getattr(self.parallel, name) for name in DIMENSIONS},
+            "parameters": self.model.parameters,
+            **{f"{name}_bytes": size for name, size in sent_bytes.items()},
+            "compute_ns": self.micro_batches * sum(stage_ns) / len(stage_ns),
+            "bubble": self._pipeline_ns(stage_ns) / (self.micro_batches * max(stage_ns)) - 1,
+            "bound_ns": self._pipeline_ns([time_ns + waiting_ns for time_ns in stage_ns]),
+            "outside_ns": outside_s * NS_PER_S,
+        }
+
+    def _pipeline_ns(self, stage_ns: list[float]) -> float:
+        return max(self.micro_batches * time_ns + sum(stage_ns[:stage]) for stage, time_ns in enumerate(stage_ns))
 
     def describe(self, estimates: Mapping[str, Any]) -> list[str]:
-        return training_estimates.described(estimates)
+        """Return the estimates as lines of text, with a warning where groups of tensor cross scale-up domains."""
+        model = f"{estimates['model'] or 'model'} of {estimates['parameters'] / 1e9:.4g} billion parameters"
+        degrees = " x ".join(f"{name} {estimates[name]}" for name in DIMENSIONS)
+        sent = ", ".join(f"{name} {estimates[f'{name}_bytes'] / 1e9:.3g} GB" for name in DIMENSIONS)
+        lines = [
+            f"{model}: {degrees}",
+            f"a rank sends {sent}",
+            f"and computes {estimates['compute_ns'] / 1e6:,.4g} ms; bubble {estimates['bubble']:.1%}; "
+            f"the step takes {estimates['bound_ns'] / 1e6:,.4g} ms or more",
+        ]
+        if estimates["outside_ns"] > 0:
+            lines.append(
+                "warning: tensor-parallel groups cross scale-up domains, whose links are faster than those between "
+                f"them: a step takes about {estimates['outside_ns'] / 1e6:,.4g} ms more; set parallel.tensor to a "
+                "divisor of machine.accelerators"
+            )
+        return lines
 
     def operations(self) -> Operations:
         return training_step(self)
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        operations = self.operations()
-        sends = operations.sends
-        destination = operations.rank[operations.partner[sends]]
-        phase = np.zeros(len(sends), dtype=np.int32)
-        return Sends(phase, operations.rank[sends], destination, operations.size_bytes[sends])
+        return sends_of(self.operations())

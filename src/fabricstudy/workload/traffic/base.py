@@ -74,10 +74,3 @@ class Traffic(Kind, family="traffic"):
     def destinations(self, machine: Machine, rng: np.random.Generator) -> Destinations:
         """Return the destinations of each node."""
         raise NotImplementedError
-
-
-def check_power_of_two(kind: str, nodes: int) -> None:
-    """Raise ConfigError if a traffic on the bits of node numbers does not exist."""
-    if nodes & (nodes - 1):
-        problem = f"{kind} permutes the bits of node numbers, and the machine has {nodes} nodes"
-        raise ConfigError(problem, "use a machine of 2^n nodes, or another traffic", ("kind",), kind, "does-not-fit")

@@ -9,14 +9,19 @@ from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
-from .base import Destinations, Traffic, check_power_of_two, one_each
+from .base import Destinations, Traffic, one_each
 
 
-class BitReverse(Traffic, kind="bit-reverse"):
-    """Each of 2^n nodes sends to the node whose number has its bits in reverse order; palindromes are idle."""
-
+class _OfBits(Traffic):
     def check_machine(self, machine: Topology) -> None:
-        check_power_of_two(self.kind, machine.nodes)
+        if machine.nodes & (machine.nodes - 1):
+            problem = f"{self.kind} permutes the bits of node numbers, and the machine has {machine.nodes} nodes"
+            remedy = "use a machine of 2^n nodes, or another traffic"
+            raise ConfigError(problem, remedy, ("kind",), self.kind, "does-not-fit")
+
+
+class BitReverse(_OfBits, kind="bit-reverse"):
+    """Each of 2^n nodes sends to the node whose number has its bits in reverse order; palindromes are idle."""
 
     def destinations(self, machine: Machine, rng: np.random.Generator) -> Destinations:
         bits = machine.nodes.bit_length() - 1
@@ -31,11 +36,8 @@ class Complement(Traffic, kind="complement"):
         return one_each(np.arange(machine.nodes)[::-1])
 
 
-class Shuffle(Traffic, kind="shuffle"):
+class Shuffle(_OfBits, kind="shuffle"):
     """Each of 2^n nodes sends to the node whose number has its bits rotated by one to the left; the ends are idle."""
-
-    def check_machine(self, machine: Topology) -> None:
-        check_power_of_two(self.kind, machine.nodes)
 
     def destinations(self, machine: Machine, rng: np.random.Generator) -> Destinations:
         node = np.arange(machine.nodes)
