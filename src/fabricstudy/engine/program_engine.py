@@ -115,17 +115,6 @@ def check_network(point: Point, packet_bytes: int) -> None:
         )
 
 
-def check_sources(point: Point, title: str) -> None:
-    """Raise `Unsupported` for offered traffic whose arrivals are not periodic, or that runs on several cores."""
-    assert point.offered is not None
-    if point.offered.arrivals != "periodic":
-        raise Unsupported(
-            f"{title}'s sources are periodic; write offered.arrivals: periodic, or take the engine packet"
-        )
-    if point.engine.processes > 1:
-        raise Unsupported("offered traffic runs on one core; leave engine.processes out")
-
-
 def channel_buffers(point: Point, channels: int = 1) -> StreamBuffers:
     """Return the buffers of so many virtual channels, each with room for whole packets."""
     of_channel, packet_bytes = int(point.network.buffer_bytes), point.largest_packet_bytes

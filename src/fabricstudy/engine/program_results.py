@@ -3,7 +3,10 @@
 Raises `EngineFailure` where a result contradicts its workload.
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,51 @@ from .failures import EngineFailure
 from .point import Point
 
 OTHER = f"{RESULT} is of another workload or machine"
+
+
+@contextmanager
+def result_in(folder: Path) -> Iterator[dict[str, Any]]:
+    """Provide the result of a program; raise `EngineFailure` if what the block takes from it is missing or invalid."""
+    try:
+        yield json.loads((folder / RESULT).read_bytes())
+    except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
+        raise EngineFailure(f"{RESULT} is not a result ({type(error).__name__})") from None
+
+
+def pairs(rows: list[Any]) -> Ints:
+    """Return the rows of a result with two numbers each, int64 [rows, 2]."""
+    return np.array(rows, dtype=np.int64).reshape(-1, 2)
+
+
+def check_ends(ends: Floats, jobs: list[PlacedJob]) -> None:
+    """Raise `EngineFailure` unless each foreground job has an end, and no background job, whose end is NaN."""
+    background = np.array([job.background for job in jobs])
+    if not np.all((ends >= 0) ^ background) or np.any(np.isinf(ends)):
+        raise EngineFailure(f"{RESULT} is not a result: its jobs end at {ends.tolist()}")
+
+
+def check_arrived(wanted: Ints, result: dict[str, Any], unit: str, jobs: list[PlacedJob]) -> Ints:
+    """Return the data that each job has sent, in units of a program, "bytes" or "phits".
+
+    Raises `EngineFailure` unless all that the foreground jobs were to send, `wanted`, was sent and has arrived.
+    """
+    background = np.array([job.background for job in jobs])
+    injected, ejected = int(result[f"injected_{unit}"]), int(result[f"ejected_{unit}"])
+    sent, arrived = (np.array(result[f"job_{name}_{unit}"], dtype=np.int64) for name in ("sent", "arrived"))
+    if not sent.shape == arrived.shape == wanted.shape:
+        raise EngineFailure(OTHER)
+    complete = np.all(np.where(background, arrived <= sent, (sent == wanted) & (arrived == wanted)))
+    if not complete or not arrived.sum() <= ejected <= injected <= sent.sum():
+        whole = wanted[~background].sum()
+        raise EngineFailure(f"{whole} {unit} were to be sent, {injected} were, and {ejected} arrived")
+    return sent
+
+
+def halves(batches: list[Ints]) -> tuple[Floats, Ints]:
+    """Return latencies, ascending, and counts of all batches, given twice the latencies and counts, [latencies, 2]."""
+    doubled, number = np.unique(np.concatenate([batch[:, 0] for batch in batches]), return_inverse=True)
+    counts = np.bincount(number, weights=np.concatenate([batch[:, 1] for batch in batches]))
+    return doubled / 2, counts.astype(np.int64)
 
 
 def of_operations(times_ns: Floats, jobs: list[PlacedJob]) -> dict[str, Any]:
@@ -132,8 +180,11 @@ def message_percentiles(counts: Sequence[Ints], share: float, jobs: list[PlacedJ
     return tuple(times)
 
 
-def packets_by_job(rows: Ints, loaded: Array, jobs: list[PlacedJob]) -> Int32s:
-    """Return packets [jobs, links], given rows of job, link and packets, and which links have carried any."""
+def packets_by_job(counted: list[Any] | None, loaded: Array, jobs: list[PlacedJob]) -> Int32s | None:
+    """Return packets [jobs, links], given rows of job, link and packets, if counted, and which links carried any."""
+    if counted is None:
+        return None
+    rows: Ints = np.array(counted, dtype=np.int64).reshape(-1, 3)
     shape = (len(jobs), len(loaded))
     if rows.min(initial=0) < 0 or np.any(rows[:, :2].max(axis=0, initial=0) >= shape):
         raise EngineFailure(OTHER)

@@ -1,6 +1,5 @@
 """The output of the program, validated."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,7 @@ from ..built_point import BuiltPoint
 from ..bundled import RESULT
 from ..failures import EngineFailure
 from ..outcome import EngineResult
-from ..program_results import message_rows
+from ..program_results import message_rows, result_in
 
 SUM_TOLERANCE = 1e-6
 """Relative tolerance of sums of bytes."""
@@ -19,14 +18,11 @@ def read_result(point: BuiltPoint, folder: Path) -> EngineResult:
     """Read the result; raise `EngineFailure` unless it fits jobs and machine, and all messages have arrived."""
     machine, jobs = point.machine, list(point.jobs)
     names = ("job_finish_ns", "job_sent_bytes", "job_arrived_bytes", "link_bytes")
-    try:
-        result = json.loads((folder / RESULT).read_bytes())
+    with result_in(folder) as result:
         ended_ns, sent, arrived, link_bytes = (np.array(result[name], dtype=np.float64) for name in names)
         mean_ns, p99_ns = tuple(result["job_message_mean_ns"]), tuple(result["job_message_p99_ns"])
         waiting_ns = result["job_waiting_ns"]
         messages_ns = np.array(result.get("message_ns", []), dtype=np.float64).reshape(-1, 2)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise EngineFailure(f"{RESULT} is not a result ({type(error).__name__})") from None
     of_job = (len(jobs),)
     if not ended_ns.shape == sent.shape == arrived.shape == of_job or link_bytes.shape != (machine.links,):
         raise EngineFailure(f"{RESULT} is of another workload or machine")

@@ -21,7 +21,6 @@ from ..built_point import BuiltPoint
 from ..cost_model import WorkCounts, network_traffic, offered_factor
 from ..failures import EngineFailure, Unsupported
 from ..point import Point
-from ..program_engine import check_sources
 from ..steady_state import SteadyRun
 from .links import BITS, read_links
 from .result import SECONDS, check_output
@@ -60,7 +59,10 @@ def check_offered(point: Point, machine: Machine) -> None:
     """Raise `Unsupported` for traffic that Merlin's sources cannot offer."""
     offered = point.offered
     assert offered is not None
-    check_sources(point, "SST")
+    if offered.arrivals != "periodic":
+        raise Unsupported("SST's sources are periodic; write offered.arrivals: periodic, or take the engine packet")
+    if point.engine.processes > 1:
+        raise Unsupported("offered traffic runs on one core; leave engine.processes out")
     if offered.message_bytes > point.network.packet_bytes:
         raise Unsupported(
             f"messages of SST's sources are single packets; lower offered.message to {point.network.packet_bytes} B, "
