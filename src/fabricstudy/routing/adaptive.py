@@ -11,30 +11,20 @@ from fabricstudy.core.arrays import Bools, Ints
 from fabricstudy.machine.graph import Machine
 
 from .base import ChannelScheme, Flows, MemorylessRoutes, NextHops, Routes, Routing
-from .grid import adaptive_steps, link_tables
+from .grid import GridRoutes, adaptive_steps
 from .minimal import MinimalRoutes
 from .path_graph import PathGraph
 
 
-class AdaptiveGridRoutes(MemorylessRoutes):
+class AdaptiveGridRoutes(GridRoutes):
     """Candidate links in a grid."""
 
     def __init__(self, machine: Machine) -> None:
-        super().__init__(machine)
-        assert machine.coordinates is not None
-        self._coordinates = machine.coordinates.T.astype(np.int64)
-        self._links = link_tables(machine)
-        self._steps = [adaptive_steps(dimension) for dimension in machine.dimensions]
+        super().__init__(machine, adaptive_steps)
 
     def next_hops(self, at: Ints, goal: Ints) -> NextHops:
         """Return the steps in all dimensions; all shares of a packet are equal."""
-        hops: list[tuple[Ints, Ints]] = []
-        for coordinate, links, ways in zip(self._coordinates, self._links, self._steps, strict=True):
-            for steps in ways:
-                to = steps.to[coordinate[at], coordinate[goal]]
-                packet = np.flatnonzero(to >= 0)
-                hops.append((packet, links[at[packet], to[packet]].astype(np.int64)))
-        packet, link = (np.concatenate(column) for column in zip(*hops, strict=True))
+        packet, link, _, _ = self.hops(at, goal, first_only=False)
         return NextHops(packet, link, 1.0 / np.bincount(packet, minlength=len(at))[packet])
 
 

@@ -84,7 +84,7 @@ class NextHops(NamedTuple):
     channel: Ints | None = None
 
 
-class Routes(ABC):
+class Routes:
     """Routes of a routing on a machine."""
 
     oblivious: ClassVar[bool] = False
@@ -116,16 +116,16 @@ class Routes(ABC):
         source, goal = source[apart], goal[apart]
         return self.loads(Flows(source, goal, traffic_bytes[source, goal]))
 
-    @abstractmethod
     def support(self, flows: Flows) -> Bools:
-        """Return the links that packets may use, bool [links]."""
+        """Return the links that packets may use, bool [links]: by default, those with loads."""
+        return self.loads(Flows(flows.source, flows.goal, np.ones(len(flows.source)))) > 0
 
     def path_graph(self, flows: Flows) -> PathGraph | None:
         """Return all paths that packets may take; None for non-minimal routings, or if there are too many."""
         return None
 
 
-class MemorylessRoutes(Routes):
+class MemorylessRoutes(Routes, ABC):
     """Routes whose next hops depend only on a packet's router and goal."""
 
     @abstractmethod

@@ -20,37 +20,19 @@ from fabricstudy.core.arrays import Ints
 from fabricstudy.machine.graph import Machine
 
 from .base import ChannelScheme, NextHops, ObliviousMemorylessRoutes, Routes, Routing
-from .grid import dimension_order_steps, link_tables
+from .grid import GridRoutes, dimension_order_steps
 
 
-class DimensionOrderRoutes(ObliviousMemorylessRoutes):
+class DimensionOrderRoutes(GridRoutes, ObliviousMemorylessRoutes):
     """Routes of dimension order on a grid."""
 
     def __init__(self, machine: Machine, tie: str) -> None:
-        super().__init__(machine)
-        if machine.coordinates is None or not machine.dimensions:
-            raise ValueError(f"dimension order needs a machine with dimensions, not {machine.kind}")
-        self._coordinates = machine.coordinates.T.astype(np.int64)
-        self._links = link_tables(machine)
-        self._steps = [dimension_order_steps(dimension, tie) for dimension in machine.dimensions]
+        super().__init__(machine, lambda dimension: dimension_order_steps(dimension, tie))
         self.single_path = all(np.all(steps.share == 1) for ways in self._steps for steps in ways)
 
     def next_hops(self, at: Ints, goal: Ints) -> NextHops:
         """Return the steps in the first unfinished dimension."""
-        hops: list[tuple[Ints, ...]] = []
-        waiting = np.arange(len(at))
-        for coordinate, links, ways in zip(self._coordinates, self._links, self._steps, strict=True):
-            here, there = coordinate[at[waiting]], coordinate[goal[waiting]]
-            moves = here != there
-            packet, here, there = waiting[moves], here[moves], there[moves]
-            waiting = waiting[~moves]
-            for steps in ways:
-                to = steps.to[here, there]
-                taken = to >= 0
-                pair = here[taken], there[taken]
-                link = links[at[packet[taken]], to[taken]].astype(np.int64)
-                hops.append((packet[taken], link, steps.share[pair], steps.channel[pair]))
-        return NextHops(*(np.concatenate(column) for column in zip(*hops, strict=True)))
+        return NextHops(*self.hops(at, goal, first_only=True))
 
 
 class DimensionOrder(Routing, kind="dimension-order"):

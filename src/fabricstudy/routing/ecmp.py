@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.arrays import Array, Bools, Floats, Ints
+from fabricstudy.core.arrays import Array, Floats, Ints
 from fabricstudy.core.model import Whole
 from fabricstudy.machine.graph import Machine
 
@@ -72,9 +72,6 @@ class EcmpRoutes(Routes):
             yield flow, link
             at[flow] = self.machine.link_head[link]
             flow = flow[at[flow] != goal[flow]]
-
-    def support(self, flows: Flows) -> Bools:
-        return self.loads(Flows(flows.source, flows.goal, np.ones(len(flows.source)))) > 0
 
     def _selected(self, flow: Array, at: Ints, goal: Ints) -> Ints:
         """Return the link that each flow takes at a router: that of one of the ports, in the order of their links."""

@@ -1,5 +1,6 @@
-"""Steps of grid routings in one dimension, as tables over current and goal coordinate."""
+"""Routes on grids by tables of steps in one dimension, over current and goal coordinate."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -7,6 +8,8 @@ import numpy as np
 from fabricstudy.core.arrays import Bools, Floats, Int32s, Ints
 from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.graph import Machine
+
+from .base import MemorylessRoutes
 
 NO_STEP = -1
 
@@ -53,6 +56,36 @@ def adaptive_steps(dimension: Dimension) -> list[Steps]:
         new = (at != goal) & ~direct & (short != steps[0].to)
         steps.append(_steps(short, new))
     return steps
+
+
+class GridRoutes(MemorylessRoutes):
+    """Base class of routes whose next hops are the `steps` of dimensions."""
+
+    def __init__(self, machine: Machine, steps: Callable[[Dimension], list[Steps]]) -> None:
+        super().__init__(machine)
+        if machine.coordinates is None or not machine.dimensions:
+            raise ValueError(f"dimension order needs a machine with dimensions, not {machine.kind}")
+        self._coordinates = machine.coordinates.T.astype(np.int64)
+        self._links = link_tables(machine)
+        self._steps = list(map(steps, machine.dimensions))
+
+    def hops(self, at: Ints, goal: Ints, first_only: bool) -> tuple[Ints, Ints, Floats, Ints]:
+        """Return the columns of `NextHops` for the steps in all unfinished dimensions, or only in the first one."""
+        hops: list[tuple[Ints, ...]] = []
+        packet = np.arange(len(at))
+        for coordinate, links, ways in zip(self._coordinates, self._links, self._steps, strict=True):
+            here, there = coordinate[at[packet]], coordinate[goal[packet]]
+            for steps in ways:
+                to = steps.to[here, there]
+                taken = to >= 0
+                pair, moving = (here[taken], there[taken]), packet[taken]
+                hops.append(
+                    (moving, links[at[moving], to[taken]].astype(np.int64), steps.share[pair], steps.channel[pair])
+                )
+            if first_only:
+                packet = packet[here == there]
+        moving, link, share, channel = (np.concatenate(column) for column in zip(*hops, strict=True))
+        return moving, link, share, channel
 
 
 def link_tables(machine: Machine) -> list[Int32s]:

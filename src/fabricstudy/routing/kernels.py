@@ -92,12 +92,12 @@ def push_flow(
 
 
 @njit(cache=True)
-def minimal_loads(links: Adjacency, weight: Ints, start: Ints, source: Ints, size_bytes: Floats) -> Floats:
-    """Return the bytes on each directed link for messages on minimal paths; one NaN if a message has no path.
+def minimal_loads(links: Adjacency, weight: Ints, start: Ints, source: Ints, size_bytes: Floats, load: Floats) -> bool:
+    """Add the bytes of messages on minimal paths to those on each directed link; return False if one has no path.
 
     Bytes split hop by hop in proportion to `cables`. Destination d has the messages ``start[d] : start[d + 1]``.
     """
-    routers, load = len(links.first) - 1, np.zeros(len(links.link))
+    routers = len(links.first) - 1
     distance, order, queue = scratch(links, weight)
     flow = np.zeros(routers)
     for destination in range(routers):
@@ -107,28 +107,8 @@ def minimal_loads(links: Adjacency, weight: Ints, start: Ints, source: Ints, siz
         for i in range(start[destination], start[destination + 1]):
             flow[source[i]] += size_bytes[i]
         if not push_flow(destination, flow, links, weight, distance, order, queue, load):
-            return np.full(1, np.nan)
-    return load
-
-
-@njit(cache=True)
-def minimal_loads_between(links: Adjacency, weight: Ints, traffic: Floats) -> Floats:
-    """Return `minimal_loads` for bytes [source, destination], ignoring the diagonal, in a fifth of the memory."""
-    routers, load = len(links.first) - 1, np.zeros(len(links.link))
-    distance, order, queue = scratch(links, weight)
-    # Several columns at a time, since a cache line of `traffic` holds as many.
-    flows = np.empty((8, routers))
-    for begin in range(0, routers, len(flows)):
-        end = min(routers, begin + len(flows))
-        for source in range(routers):
-            for destination in range(begin, end):
-                flows[destination - begin, source] = traffic[source, destination]
-        for destination in range(begin, end):
-            flow = flows[destination - begin]
-            flow[destination] = 0.0
-            if flow.any() and not push_flow(destination, flow, links, weight, distance, order, queue, load):
-                return np.full(1, np.nan)
-    return load
+            return False
+    return True
 
 
 @njit(cache=True)
@@ -230,7 +210,7 @@ def path_limits(
 def early_arrivals(links: Adjacency, weight: Ints, traffic: Floats, middles: Ints) -> Floats:
     """Return the bytes [middle, destination] that meet their destination on minimal paths to each of `middles`.
 
-    All bytes of `traffic` [source, destination] go towards every middle. The result is one NaN if there is no path.
+    All bytes of `traffic` [source, destination] go towards every middle. The result is empty if there is no path.
     """
     first, link, head, kind, cables = links.first, links.link, links.head, links.kind, links.cables
     routers = len(first) - 1
@@ -245,7 +225,7 @@ def early_arrivals(links: Adjacency, weight: Ints, traffic: Floats, middles: Int
     for middle in middles:
         reached = dijkstra(middle, links, weight, distance, order, queue)
         if reached < routers:
-            return np.full((1, 1), np.nan)
+            return np.zeros((0, 0))
         for at in range(reached):
             rank[order[at]] = at
         # Where packets for this middle go from each router, once for all sources.

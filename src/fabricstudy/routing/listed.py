@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from itertools import islice
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fabricstudy.core.arrays import Bools, Floats, Ints, number_within
+from fabricstudy.core.arrays import Floats, Ints, number_within
 
 from .base import Flows, MemorylessRoutes, RouteError, Routes, sum_by_index
 
@@ -86,7 +86,7 @@ class PathList(NamedTuple):
         return int(self.hops.max(initial=0))
 
 
-class PathRoutes(Routes):
+class PathRoutes(Routes, ABC):
     """Routes by paths between routers, of which each packet draws one at its source."""
 
     oblivious = True
@@ -137,9 +137,6 @@ class PathRoutes(Routes):
         paths, (hop, link, share) = self.all_paths, self.links_of_hops
         of_path = np.repeat(paths.share * size_bytes[paths.source, paths.goal], paths.hops)
         return sum_by_index(link, of_path[hop] * share, self.machine.links)
-
-    def support(self, flows: Flows) -> Bools:
-        return self.loads(Flows(flows.source, flows.goal, np.ones(len(flows.source)))) > 0
 
     @cached_property
     def links_of_hops(self) -> tuple[Ints, Ints, Floats]:

@@ -4,12 +4,12 @@ from functools import cached_property
 
 import numpy as np
 
-from fabricstudy.core.arrays import Bools, Floats, Ints
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.machine.distances import Adjacency, adjacency, path_weights
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.search import starts
 
-from .base import ChannelScheme, Flows, NextHops, ObliviousMemorylessRoutes, Routes, Routing
+from .base import PACKETS_AT_ONCE, ChannelScheme, Flows, NextHops, ObliviousMemorylessRoutes, Routes, Routing
 from .path_graph import PathGraph
 
 MAX_PATH_STATES = 1 << 25
@@ -20,22 +20,29 @@ class MinimalRoutes(ObliviousMemorylessRoutes):
     """Minimal routes on any machine."""
 
     def loads(self, flows: Flows) -> Floats:
-        from .kernels import minimal_loads
-
-        order, of_goal = np.argsort(flows.goal, kind="stable"), starts(flows.goal, self.machine.routers)
-        weight = weight_of_class(self.machine)
-        load: Floats = minimal_loads(self.links, weight, of_goal, flows.source[order], flows.size_bytes[order])
-        return connected(load)
+        order = np.argsort(flows.goal, kind="stable")
+        size_bytes = flows.size_bytes[order].astype(np.float64, copy=False)
+        return self._add_loads(np.zeros(self.machine.links), flows.goal, flows.source[order], size_bytes)
 
     def loads_between(self, traffic_bytes: Floats) -> Floats:
-        from .kernels import minimal_loads_between
+        load, goals = np.zeros(self.machine.links), max(1, PACKETS_AT_ONCE // self.machine.routers)
+        for first in range(0, self.machine.routers, goals):
+            to_goal = np.array(traffic_bytes[:, first : first + goals].T, dtype=np.float64, order="C")
+            np.fill_diagonal(to_goal[:, first:], 0.0)
+            goal, source = np.nonzero(to_goal)
+            self._add_loads(load, goal + first, source, to_goal[goal, source])
+        return load
 
-        traffic = np.ascontiguousarray(traffic_bytes, dtype=np.float64)
-        load: Floats = minimal_loads_between(self.links, weight_of_class(self.machine), traffic)
-        return connected(load)
+    def _add_loads(self, load: Floats, goal: Ints, source: Ints, size_bytes: Floats) -> Floats:
+        """Add the loads of messages, with sources and sizes in the order of goals, to `load`, and return it."""
+        from .kernels import minimal_loads
 
-    def support(self, flows: Flows) -> Bools:
-        return self.loads(Flows(flows.source, flows.goal, np.ones(len(flows.source)))) > 0
+        of_goal = starts(goal, self.machine.routers)
+        if not minimal_loads(self.links, weight_of_class(self.machine), of_goal, source, size_bytes, load):
+            raise ValueError("the machine is not connected")
+        return load
+
+    support = Routes.support
 
     def path_graph(self, flows: Flows) -> PathGraph | None:
         from .kernels import minimal_ways
@@ -75,13 +82,6 @@ class MinimalRoutes(ObliviousMemorylessRoutes):
 def weight_of_class(machine: Machine) -> Ints:
     """Weight of a hop of each link class, int64 [classes]."""
     return np.array(machine.hop_weight, dtype=np.int64)
-
-
-def connected(result: Floats) -> Floats:
-    """Return the result of a kernel; raises ValueError if it is NaN: the machine is not connected."""
-    if np.isnan(result.flat[0] if result.size else 0.0):
-        raise ValueError("the machine is not connected")
-    return result
 
 
 class Minimal(Routing, kind="minimal"):

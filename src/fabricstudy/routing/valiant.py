@@ -12,7 +12,7 @@ minimal if the group is that of its first or last router.
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.search import starts
 
 from .base import Flows, NonMinimalRouting, Routes, sum_by_index
-from .minimal import MinimalRoutes, connected, weight_of_class
+from .minimal import MinimalRoutes, weight_of_class
 
 # A smaller share of a link's bytes is a rounding error.
 MIN_LOAD_SHARE = 1e-12
@@ -32,7 +32,7 @@ def valiant_routes(machine: Machine, routing: NonMinimalRouting | None = None) -
     return ThroughGroups(machine) if routing is not None and routing.via == "group" else ThroughRouters(machine)
 
 
-class DetourRoutes(Routes):
+class DetourRoutes(Routes, ABC):
     """Two minimal legs, the first one to a random intermediate."""
 
     oblivious = True
@@ -87,7 +87,9 @@ class ThroughRouters(DetourRoutes):
         from .kernels import early_arrivals
 
         # In place: matrices of a machine of 100,000 nodes may take a gigabyte each.
-        early = connected(early_arrivals(self._minimal.links, weight_of_class(self.machine), traffic, self._middles))
+        early: Floats = early_arrivals(self._minimal.links, weight_of_class(self.machine), traffic, self._middles)
+        if not len(early):
+            raise ValueError("the machine is not connected")
         early += early.T
         legs = np.zeros_like(traffic)
         legs[:, self._middles] = traffic.sum(axis=1)[:, None]
