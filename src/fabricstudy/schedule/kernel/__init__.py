@@ -15,10 +15,10 @@ from .choice import any_free
 from .compiled import FIRST, LAST, RUNNING, SPANS, compiled_score, jit_cached, jit_inner
 from .conservative import ROOM, end_due_jobs, reserve_slots, start_due_jobs
 from .drain import pass_drain
-from .easy import pass_easy, start_in_order
+from .easy import pass_in_order
 from .nodes import empty_profile, end_due_node_jobs, pass_nodes, reserve_node_slots, room_for_pass, start_due_node_jobs
-from .queue import enqueue_arrivals
-from .running import end_next_job
+from .queue import enqueue_arrivals, queue_order
+from .running import end_next_job, next_end_s
 from .utilisation import grow_tables, record, record_nodes, tables
 
 __all__ = ["compiled_score", "next_instant", "run_nodes", "run_partitions"]
@@ -35,7 +35,7 @@ def run_partitions(state: ScheduleState, score: Any, rule: int) -> Done:
 @jit_inner
 def next_instant(state: ScheduleState, arrived: int) -> float:
     """Return when the next job ends or arrives."""
-    now = state.jobs[state.running[0]].end_s if state.counter[RUNNING] > 0 else np.inf
+    now = next_end_s(state)
     if arrived < len(state.jobs):
         now = min(now, state.jobs[arrived].submit_s)
     return now
@@ -48,15 +48,13 @@ def run_in_order(state: ScheduleState, score: Any, rule: int) -> Done:
     size, arrived = 0, 0
     while arrived < len(state.jobs) or state.counter[RUNNING] > 0:
         now = next_instant(state, arrived)
-        while state.counter[RUNNING] > 0 and state.jobs[state.running[0]].end_s <= now:
+        while next_end_s(state) <= now:
             end_next_job(state)
         arrived = enqueue_arrivals(state, now, arrived)
         if rule == DRAIN:
             pass_drain(state, now, score)
-        elif rule == EASY:
-            pass_easy(state, now, score)
-        elif any_free(state):
-            start_in_order(state, now, score)
+        elif rule == EASY or any_free(state):
+            pass_in_order(state, now, score, rule == EASY)
         times, counts = grow_tables(times, counts, size)
         record(state, now, times, counts, size)
         size += 1
@@ -98,7 +96,7 @@ def run_nodes(state: ScheduleState, score: Any, nodes: int, rule: int, counts_on
             reserve_node_slots(state, profile, now, ended, nodes)
             next_s = start_due_node_jobs(state, profile, now, holder, spans, masks[0])
         else:
-            pass_nodes(state, now, score, holder, masks, spans, rule == EASY, counts_only)
+            pass_nodes(state, now, queue_order(state, now, score), holder, masks, spans, rule == EASY, counts_only)
         times, counts = grow_tables(times, counts, size)
         record_nodes(state, now, times, counts, size, holder, masks[0])
         size += 1

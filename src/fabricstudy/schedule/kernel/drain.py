@@ -4,10 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from fabricstudy.core.arrays import Array
+
 from ..state import ScheduleState
 from .choice import any_free, choose, choose_reservation
-from .compiled import GONE, LAST, STAMP, jit_inner
-from .queue import all_positions, compact_queue, next_position, remove_entry, update_scores
+from .compiled import STAMP, jit_allocating, jit_inner
+from .queue import queue_order, remove_started
 from .running import start_job
 
 
@@ -23,51 +25,43 @@ def drain(state: ScheduleState, partition: int) -> None:
 
 
 @jit_inner
-def start_or_drain(state: ScheduleState, now: float) -> bool:
-    """Start jobs in order, draining a partition for each job that cannot start; return whether any started."""
+def start_or_drain(state: ScheduleState, now: float, order: Array) -> int:
+    """Start jobs in order, draining a partition for each job that cannot start; return how many started."""
     state.counter[STAMP] += 1
     for group in range(len(state.groups)):
         state.groups[group].open = state.groups[group].last - state.groups[group].first
-    size = all_positions(state)
-    low, high = state.counter[LAST], -1
-    passed = False
-    for visited in range(size):
-        position = next_position(state, visited, size)
-        job = state.queue_job[position]
+    started = 0
+    for visited in range(len(order)):
+        job = order[visited]
         if state.groups[state.jobs[job].group].open == 0:
-            passed = True
             continue
         partition = choose(state, job, now, -np.inf, False)
         if partition >= 0:
-            start_job(state, now, job, partition, passed)
-            state.queue_job[position] = GONE
-            low, high = min(low, position), max(high, position)
+            start_job(state, now, job, partition, started < visited)
+            started += 1
         else:
-            passed = True
             drain(state, choose_reservation(state, now, job, True)[0])
-    if high >= 0:
-        compact_queue(state, low, high)
-    return high >= 0
+    return started
 
 
 @jit_inner
-def start_below(state: ScheduleState, now: float) -> bool:
-    """Start the first job that ends before it blocks a larger partition; return whether there was one."""
-    size = all_positions(state)
-    for visited in range(size):
-        position = next_position(state, visited, size)
-        job = state.queue_job[position]
-        partition = choose(state, job, now, 0.0, True)
+def start_below(state: ScheduleState, now: float, order: Array) -> int:
+    """Start the first job that ends before it blocks a larger partition; return how many started."""
+    for visited in range(len(order)):
+        partition = choose(state, order[visited], now, 0.0, True)
         if partition >= 0:
-            start_job(state, now, job, partition, visited > 0)
-            remove_entry(state, position)
-            return True
-    return False
+            start_job(state, now, order[visited], partition, visited > 0)
+            return 1
+    return 0
 
 
-@jit_inner
+@jit_allocating
 def pass_drain(state: ScheduleState, now: float, score: Any) -> None:
-    """Start jobs until none may start; scores remain, since no time passes."""
-    update_scores(state, now, score)
-    while any_free(state) and (start_or_drain(state, now) or start_below(state, now)):
-        pass
+    """Start jobs until none may start."""
+    started = 1
+    while started > 0 and any_free(state):
+        order = queue_order(state, now, score)
+        started = start_or_drain(state, now, order)
+        if started == 0:
+            started = start_below(state, now, order)
+        remove_started(state, started)

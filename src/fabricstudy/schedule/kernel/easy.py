@@ -4,48 +4,35 @@ from typing import Any
 
 import numpy as np
 
+from fabricstudy.core.arrays import Array
+
 from ..state import ScheduleState
 from .choice import any_free, choose, choose_reservation
-from .compiled import FIRST, GONE, LAST, STAMP, jit_inner
-from .queue import all_positions, compact_queue, head, make_heap, next_position, remove_entry, update_scores
+from .compiled import STAMP, jit_allocating, jit_inner
+from .queue import queue_order, remove_started
 from .running import shortest, start_job
 
 
+@jit_allocating
+def pass_in_order(state: ScheduleState, now: float, score: Any, is_easy: bool) -> None:
+    """Start jobs until one must wait; with EASY, also later jobs that do not delay it."""
+    order = queue_order(state, now, score)
+    started = start_in_order(state, now, order)
+    if is_easy and started < len(order):
+        started += backfill_jobs(state, now, order[started:])
+    remove_started(state, started)
+
+
 @jit_inner
-def start_in_order(state: ScheduleState, now: float, score: Any) -> int:
-    """Start jobs in the order of the queue; return the position of the first that cannot start, or -1."""
-    if state.counter[FIRST] == state.counter[LAST]:
-        return -1
-    update_scores(state, now, score)
+def start_in_order(state: ScheduleState, now: float, order: Array) -> int:
+    """Start jobs in order until one must wait; return how many started."""
     state.counter[STAMP] += 1
-    while state.counter[FIRST] < state.counter[LAST]:
-        position = head(state)
-        job = state.queue_job[position]
-        partition = choose(state, job, now, now, False)
+    for started in range(len(order)):
+        partition = choose(state, order[started], now, now, False)
         if partition < 0:
-            return position
-        start_job(state, now, job, partition, False)
-        remove_entry(state, position)
-    return -1
-
-
-@jit_inner
-def pass_easy(state: ScheduleState, now: float, score: Any) -> None:
-    """Start jobs until one must wait, reserve a partition for it, and start later jobs that do not delay it."""
-    position = start_in_order(state, now, score)
-    if position < 0:
-        return
-    first = state.queue_job[position]
-    reserved = not np.isnan(state.jobs[first].reserved_start_s)
-    if reserved and not any_free(state):
-        return
-    partition, then = choose_reservation(state, now, first, False)
-    if not reserved:
-        state.jobs[first].reserved_start_s = then
-    state.counter[STAMP] += 1
-    for conflict in range(state.parts[partition].first, state.parts[partition].last):
-        state.parts[state.conflicts[conflict].other].mark = state.counter[STAMP]
-    backfill_jobs(state, now, then, position)
+            return started
+        start_job(state, now, order[started], partition, False)
+    return len(order)
 
 
 @jit_inner
@@ -69,37 +56,29 @@ def may_fit(state: ScheduleState, job: int, now: float, before: float) -> bool:
 
 
 @jit_inner
-def fitting_positions(state: ScheduleState, now: float, before: float) -> int:
-    """Prepare the positions of jobs that may fit, or all of a sorted queue; return their number."""
-    if not state.changes:
-        return all_positions(state)
-    size = 0
-    for position in range(state.counter[FIRST], state.counter[LAST]):
-        if may_fit(state, state.queue_job[position], now, before):
-            state.heap[size] = position
-            size += 1
-    make_heap(state, size)
-    return size
-
-
-@jit_inner
-def backfill_jobs(state: ScheduleState, now: float, before: float, waits: int) -> None:
-    """Start in order the jobs that do not delay the job that waits at a position of the queue."""
+def backfill_jobs(state: ScheduleState, now: float, order: Array) -> int:
+    """Reserve a partition for the first job, and start later ones that do not delay it; return how many started."""
+    waiting = order[0]
+    reserved = not np.isnan(state.jobs[waiting].reserved_start_s)
+    if reserved and not any_free(state):
+        return 0
+    partition, then = choose_reservation(state, now, waiting, False)
+    if not reserved:
+        state.jobs[waiting].reserved_start_s = then
+    state.counter[STAMP] += 1
+    for conflict in range(state.parts[partition].first, state.parts[partition].last):
+        state.parts[state.conflicts[conflict].other].mark = state.counter[STAMP]
     open_groups(state)
-    size = fitting_positions(state, now, before)
-    low, high = state.counter[LAST], -1
-    for visited in range(size):
-        position = next_position(state, visited, size)
-        job = state.queue_job[position]
-        if position == waits or not may_fit(state, job, now, before):
+    started = 0
+    for visited in range(1, len(order)):
+        job = order[visited]
+        if not may_fit(state, job, now, then):
             continue
-        partition = choose(state, job, now, before, False)
+        partition = choose(state, job, now, then, False)
         if partition >= 0:
             start_job(state, now, job, partition, True)
-            state.queue_job[position] = GONE
-            low, high = min(low, position), max(high, position)
+            started += 1
             if not any_free(state):
                 break
             open_groups(state)
-    if high >= 0:
-        compact_queue(state, low, high)
+    return started

@@ -85,7 +85,7 @@ def record_nodes(
     """Record the use of the nodes from now on; idle ones are held if there are enough for some waiting job."""
     idle, least = count_free_nodes(holder, no_nodes), np.inf
     for position in range(state.counter[FIRST], state.counter[LAST]):
-        least = min(least, state.queue_nodes[position])
+        least = min(least, state.jobs[state.queue[position]].nodes)
     held = idle if least <= idle else 0
     times[row] = now
     note(state, counts, row, len(holder) - idle, idle, 0, held)
