@@ -159,13 +159,14 @@ def start_due_jobs(state: ScheduleState, profile: Profile, now: float) -> float:
 
 
 @jit_inner
-def end_due_jobs(state: ScheduleState, profile: Profile, now: float) -> bool:
-    """End all jobs that end now; return whether there were any."""
+def end_due_jobs(state: ScheduleState, profile: Profile, now: float, has_slots: bool) -> bool:
+    """End all jobs that end now, and their slots if they have any; return whether there were any."""
     ended = False
     while next_end_s(state) <= now:
         job = end_next_job(state)
-        remove_slot(state, profile, job)
-        if state.jobs[job].expected_s > now:
-            note_freed(state, state.jobs[job].slot)
+        if has_slots:
+            remove_slot(state, profile, job)
+            if state.jobs[job].expected_s > now:
+                note_freed(state, state.jobs[job].slot)
         ended = True
     return ended

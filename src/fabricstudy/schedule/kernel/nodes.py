@@ -13,7 +13,7 @@ import numpy as np
 from fabricstudy.core.arrays import Array
 
 from ..state import Profile, ScheduleState
-from .compiled import FIRST, LAST, RUNNING, SPANS, jit_allocating, jit_inner
+from .compiled import FIRST, LAST, SPANS, jit_allocating, jit_inner
 from .queue import remove_started
 from .running import begin, next_end_s, pop, requested_on_s, shortest
 
@@ -51,42 +51,22 @@ def count_free_nodes(holder: Array, reserved: Array) -> int:
     return count
 
 
-@jit_inner
-def expected_s(state: ScheduleState, now: float, job: int) -> float:
-    """Return when a running job ends by its request; now if that time is past."""
-    return max(now, state.jobs[job].expected_s)
-
-
-@jit_inner
-def count_by(state: ScheduleState, now: float, then: float, free: int) -> int:
-    """Count the nodes that are free at a time by the requests of running jobs."""
-    for position in range(state.counter[RUNNING]):
-        job = state.running[position]
-        if expected_s(state, now, job) <= then:
-            free += int(state.jobs[job].nodes)
-    return free
-
-
-@jit_inner
-def reserve_nodes(
-    state: ScheduleState, now: float, head: int, free: int, holder: Array, reserved: Array
-) -> tuple[float, int]:
-    """Reserve the lowest nodes as soon as enough are free; return when, and how many others are free then."""
-    wanted = int(state.jobs[head].nodes)
-    then = np.inf
-    for position in range(state.counter[RUNNING]):
-        at_s = expected_s(state, now, state.running[position])
-        if at_s < then and count_by(state, now, at_s, free) >= wanted:
-            then = at_s
-    left = wanted
+@jit_allocating
+def reserve_nodes(state: ScheduleState, now: float, head: int, holder: Array, reserved: Array) -> tuple[float, int]:
+    """Reserve the lowest nodes as soon as enough are free by requests; return when, and how many others are free."""
+    free_s = np.full(len(holder), now)
     for node in range(len(holder)):
-        is_free = holder[node] < 0 or expected_s(state, now, holder[node]) <= then
-        reserved[node] = left > 0 and is_free
-        left -= 1 if reserved[node] else 0
-    return then, count_by(state, now, then, free) - wanted
+        if holder[node] >= 0:
+            free_s[node] = max(now, state.jobs[holder[node]].expected_s)
+    wanted, count = int(state.jobs[head].nodes), 0
+    then = np.partition(free_s, wanted - 1)[wanted - 1]
+    for node in range(len(holder)):
+        reserved[node] = count < wanted and free_s[node] <= then
+        count += free_s[node] <= then
+    return then, count - wanted
 
 
-@jit_inner
+@jit_allocating
 def pass_nodes(
     state: ScheduleState, now: float, order: Array, holder: Array, masks: Array, spans: Array, is_easy: bool,
     counts_only: bool,
@@ -111,7 +91,7 @@ def pass_nodes(
             break
         elif not has_head:
             has_head = True
-            then, spare = reserve_nodes(state, now, job, free, holder, masks[1])
+            then, spare = reserve_nodes(state, now, job, holder, masks[1])
             if np.isnan(state.jobs[job].reserved_start_s):
                 state.jobs[job].reserved_start_s = then
     remove_started(state, started)
