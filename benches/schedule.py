@@ -7,18 +7,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from numba import njit
 from tests.unit.schedule.reference import Job, Partition, Reference
 
 from fabricstudy.machine.base import published_machine
 from fabricstudy.schedule import Backfill, Jobs, Order, PartitionList, Partitions, Trace, simulate_schedule
 from fabricstudy.schedule.backfill.rules import Easy
-from fabricstudy.schedule.kernel import next_instant
-from fabricstudy.schedule.kernel.compiled import RUNNING
-from fabricstudy.schedule.kernel.easy import pass_easy
-from fabricstudy.schedule.kernel.queue import enqueue_arrivals
-from fabricstudy.schedule.kernel.running import end_next_job
-from fabricstudy.schedule.kernel.utilisation import tables
 from fabricstudy.schedule.trace.swf_log import swf_text
 
 SIZES = {512: 0.25, 1024: 0.35, 2048: 0.10, 4096: 0.22, 8192: 0.06, 16384: 0.015, 32768: 0.005}
@@ -70,50 +63,12 @@ def in_python(found: Partitions, jobs: Jobs) -> None:
     )
 
 
-def without_causes(found: Partitions, jobs: Jobs) -> None:
-    """What it costs to find out why midplanes are idle."""
-
-    @njit
-    def run(task: Any, score: Any) -> Any:
-        times, counts = tables(task)
-        size, arrived = 0, 0
-        while arrived < len(task.jobs) or task.counter[RUNNING] > 0:
-            times[size] = now = next_instant(task, arrived)
-            while task.counter[RUNNING] > 0 and task.jobs[task.running[0]].end_s <= now:
-                end_next_job(task)
-            arrived = enqueue_arrivals(task, now, arrived)
-            pass_easy(task, now, score)
-            size += 1
-        counts[:] = 0
-        return times[:size], counts[:size]
-
-    class Quiet(Easy):
-        def schedule(self, task: Any, score: Any) -> Any:
-            return run(task, score)
-
-    order = Order.model_validate("wfp")
-    spent = {}
-    for name, rule in (("without", Quiet()), ("with", Easy())):
-        simulate_schedule(found, jobs, order, rule)
-        times = []
-        for _ in range(5):
-            start = time.process_time()
-            simulate_schedule(found, jobs, order, rule)
-            times.append(time.process_time() - start)
-        spent[name] = min(times)
-    print(
-        f"{len(jobs):,} jobs, wfp, easy, without causes of idleness: {spent['without']:.3f} s CPU,"
-        f" with them {spent['with'] / spent['without']:.2f} times that"
-    )
-
-
 def main() -> None:
     """Print all figures."""
     found = PartitionList.model_validate("intrepid-torus").partitions(published_machine("intrepid"))
     assert isinstance(found, Partitions)
     log_of_100_000_lines()
     few = trace(100, 0.9)
-    without_causes(found, trace(3_890, 0.9))
     in_python(found, trace(200, 0.9))
     for jobs, load, backfill in RUNS:
         own = trace(jobs, load)

@@ -1,10 +1,8 @@
 """The code of the project on this computer: its commit and files."""
 
 import hashlib
-import io
 import os
 import subprocess
-import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -41,10 +39,7 @@ class Checkout:
         return f"commit {self.commit}" if self.clean else f"commit {self.commit} with changes ({self.changes})"
 
     def files(self) -> Iterator[tuple[str, bytes, bool]]:
-        """Yield path, content and executable bit of each file: of the commit, or of the working tree if it differs."""
-        if self.clean:
-            yield from _archived(self.root)
-            return
+        """Yield path, content and executable bit of each file."""
         names = _walked(self.root) if self.commit is None else _listed(self.root, "--cached", "--others")
         for name in names:
             path = self.root / name
@@ -69,14 +64,6 @@ def _git(root: Path, *arguments: str) -> bytes | None:
     except OSError:  # git is not installed
         return None
     return process.stdout if process.returncode == 0 else None
-
-
-def _archived(root: Path) -> Iterator[tuple[str, bytes, bool]]:
-    with tarfile.open(fileobj=io.BytesIO(_git(root, "archive", "--format=tar", "HEAD") or b"")) as archive:
-        for member in archive:
-            content = archive.extractfile(member) if member.isfile() else None
-            if content is not None:
-                yield member.name, content.read(), bool(member.mode & 0o100)
 
 
 def _listed(root: Path, *selections: str) -> list[str]:

@@ -110,6 +110,10 @@ def _metric(name: str, about: str, missing: bool = True) -> Column:
     return Column(name, about, "number", missing, metric=True)
 
 
+def _signed(name: str, about: str) -> Column:
+    return Column(name, about, "any number", missing=True, metric=True)
+
+
 def _of_run(name: str, about: str, type: Literal["text", "count", "number"] = "text", metric: bool = False) -> Column:
     """A column on where, when and how fast something ran, which differs from run to run."""
     return Column(name, about, type, missing=True, metric=metric, compared=False)
@@ -260,11 +264,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("started_ns", "when it was posted, from the start of its job", "number", identity=True),
         _metric("arrived_ns", "when its last byte arrived", missing=False),
         _metric("time_ns", "from its posting to its arrival: its completion time", missing=False),
-        _metric(
-            "least_ns",
-            "least time alone: bytes at the slowest link of the path, and latencies",
-            False,
-        ),
+        _metric("least_ns", "least time alone: bytes at the slowest link of the path, and latencies", False),
         _metric("over_least", "time over the least time, which is 0 within a node: its slowdown"),
     ),
     "latency": (
@@ -302,15 +302,11 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _metric("hops_mean", "mean hops of a packet"),
         _metric("minimal_share", "share of the packets that UGAL routed minimally"),
         _metric("link_max", "load of the bottleneck link, over its capacity"),
-        Column(
-            "backlog_growth",
-            "growth of the backlog in the second half of the window, over the messages created in it",
-            "any number",
-            True,
-            metric=True,
+        _signed(
+            "backlog_growth", "growth of the backlog in the second half of the window, over the messages created in it"
         ),
-        Column("growth_low", "lower end of its 95 % interval, by batch means", "any number", True, metric=True),
-        Column("growth_high", "upper end of it", "any number", True, metric=True),
+        _signed("growth_low", "lower end of its 95 % interval, by batch means"),
+        _signed("growth_high", "upper end of it"),
         _count("messages", "messages whose latencies were measured", missing=True, metric=True),
     ),
     "links": (
@@ -394,8 +390,8 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("metric", "column of `jobs`, the predictor of the runtime", key=True, identity=True),
         _count("mappings", "points that differ in the mapping alone and have both numbers"),
         _count("mappings_planned", "such points that were planned"),
-        Column("spearman", "rank correlation of metric and runtime (Spearman)", "any number", True, metric=True),
-        Column("kendall", "the same by pairs in the same order (Kendall's tau-b)", "any number", True, metric=True),
+        _signed("spearman", "rank correlation of metric and runtime (Spearman)"),
+        _signed("kendall", "the same by pairs in the same order (Kendall's tau-b)"),
         _metric("regret", "runtime of the mapping with the least metric over the least runtime, minus 1"),
     ),
     "schedules": (

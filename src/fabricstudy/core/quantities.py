@@ -179,35 +179,24 @@ LATENCIES = QuantityRange("0 s", "1 s", "nanosecond")
 DURATIONS = QuantityRange("1 ms", "10000 h", "second")
 """Of simulations: from the start of a process to a year."""
 
-COMPUTATIONS = QuantityRange("1 ns", "1 h", "nanosecond")
-"""From a few instructions to the longest step of an application."""
-
-STARTS = QuantityRange("0 s", "1 h", "nanosecond")
-"""Of jobs, from the start of the simulation."""
-
-MOMENTS = QuantityRange("0 s", "100000 days", "second")
-"""From the start of a log to three centuries later."""
-
-SIMULATED_TIMES = QuantityRange("1 ms", "100000 days", "second")
-"""Of simulated time, up to three centuries."""
-
 SIZES = QuantityRange("1 B", "4194304 TiB", "byte")
 """Up to 2^62, which 64 bits hold."""
 
 MEMORIES = QuantityRange("1 MB", "4194304 TiB", "byte")
 """From that of an idle process."""
 
-COMPUTE_RATES = QuantityRange("1 MFLOP/s", "1000 PFLOP/s", "FLOP/second")
-"""From a microcontroller to a thousand times an accelerator of 2026."""
-
 Bandwidth = _quantity(float, BANDWIDTHS, "1 GB/s", gt=0)
-ComputeRate = _quantity(float, COMPUTE_RATES, "400 TFLOP/s", gt=0)
+ComputeRate = _quantity(float, QuantityRange("1 MFLOP/s", "1000 PFLOP/s", "FLOP/second"), "400 TFLOP/s", gt=0)
+"""From a microcontroller to a thousand times an accelerator of 2026."""
 Latency = _quantity(float, LATENCIES, "40 ns", ge=0)
-Computation = _quantity(float, COMPUTATIONS, "20 us", gt=0)
-Start = _quantity(float, STARTS, "50 us", ge=0)
+Computation = _quantity(float, QuantityRange("1 ns", "1 h", "nanosecond"), "20 us", gt=0)
+"""From a few instructions to the longest step of an application."""
+Start = _quantity(float, QuantityRange("0 s", "1 h", "nanosecond"), "50 us", ge=0)
+"""Of jobs, from the start of the simulation."""
 Duration = _quantity(float, DURATIONS, "10 min", gt=0)
-Moment = _quantity(float, MOMENTS, "14 days", ge=0)
-Span = _quantity(float, SIMULATED_TIMES, "14 days", gt=0)
+Moment = _quantity(float, QuantityRange("0 s", "100000 days", "second"), "14 days", ge=0)
+Span = _quantity(float, QuantityRange("1 ms", "100000 days", "second"), "14 days", gt=0)
+"""A moment of a log, or a simulated time, of up to three centuries."""
 Size = _quantity(int, SIZES, "100 kB", gt=0, le=2**62)
 MessageSize = _quantity(int, QuantityRange("0 B", SIZES.most, "byte"), "8 B", ge=0, le=2**62)
 """Of a message, which may consist of its header alone."""

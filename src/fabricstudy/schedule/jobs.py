@@ -45,8 +45,8 @@ class Jobs:
         request_s: npt.ArrayLike,
         nodes: npt.ArrayLike,
         number: npt.ArrayLike | None = None,
-        executable: npt.ArrayLike | None = None,
-        queue: npt.ArrayLike | None = None,
+        executable: npt.ArrayLike = -1,
+        queue: npt.ArrayLike = -1,
         repairs: Mapping[str, int] | None = None,
     ) -> Jobs:
         """Return jobs from columns in any order; default numbers count the rows from 1.
@@ -57,20 +57,8 @@ class Jobs:
         [2, 1]
         """
         submit = np.asarray(submit_s, dtype=np.float64)
-        unknown = np.full(len(submit), -1)
         numbers = np.arange(1, len(submit) + 1) if number is None else np.asarray(number, dtype=np.int64)
         order = np.lexsort((numbers, submit))
-
-        def whole(values: npt.ArrayLike | None) -> Ints:
-            return np.asarray(unknown if values is None else values, dtype=np.int64)[order]
-
-        return cls(
-            number=numbers[order],
-            submit_s=submit[order],
-            runtime_s=np.asarray(runtime_s, dtype=np.float64)[order],
-            request_s=np.asarray(request_s, dtype=np.float64)[order],
-            nodes=whole(nodes),
-            executable=whole(executable),
-            queue=whole(queue),
-            repairs=dict(repairs or {}),
-        )
+        times = (np.asarray(column, dtype=np.float64)[order] for column in (submit, runtime_s, request_s))
+        whole = (np.broadcast_to(column, submit.shape)[order].astype(np.int64) for column in (nodes, executable, queue))
+        return cls(numbers[order], *times, *whole, dict(repairs or {}))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fabricstudy.core.arrays import Array, Bools, Floats
+from fabricstudy.core.arrays import Bools, Floats
 
 from .jobs import Jobs
 from .packing import max_disjoint_partitions
@@ -31,17 +31,7 @@ _SHARES = {
 
 
 def schedule_row(partitions: Partitions | NodePool, jobs: Jobs, scheduled: ScheduleResult) -> MetricsRow:
-    """Return the row of a schedule.
-
-    `jobs` that ran, and `rejected` ones; over the window, as shares of the machine: `utilisation` (nodes of partitions
-    in use), `useful_utilisation` (requested nodes times run time without slowdown), `idle_no_cables`, `idle_reserved`,
-    `idle_fragmented` and `idle_no_jobs` (idle nodes by cause; with `utilisation` they add up to 1); `wait_mean_s`,
-    `wait_p95_s`, `wait_max_s`, `response_mean_s` (from submission to end), `slowdown_mean` (of `bounded_slowdown`),
-    `makespan_s` (from the first submission to the last end), `queue_max`, `backfilled` (jobs that started before one
-    ahead of them in the queue), `degraded_node_s` (node-seconds on partitions that slow their job), `rounded_up` (jobs
-    on a larger partition than requested), `running_at_end` (jobs that had not ended at the last submission),
-    `saturated`.
-    """
+    """Return the metrics of a schedule: columns of the table `schedules`, of which shares are over the window."""
     ran = scheduled.ran
     window_s = (float(jobs.submit_s.min(initial=np.inf)), float(jobs.submit_s.max(initial=-np.inf)))
     occupied = jobs.nodes if isinstance(partitions, NodePool) else scheduled.class_nodes
@@ -124,20 +114,8 @@ def class_rows(jobs: Jobs, scheduled: ScheduleResult) -> list[MetricsRow]:
     ]
 
 
-def job_columns(jobs: Jobs, scheduled: ScheduleResult) -> dict[str, Array]:
-    """Return the columns of the table of jobs, with the rejected ones."""
-    names = ("start_s", "end_s", "class_nodes", "partition", "factor")
-    columns = {"job": jobs.number, "submit_s": jobs.submit_s, "nodes": jobs.nodes}
-    return columns | {name: getattr(scheduled, name) for name in names}
-
-
 def list_rows(partitions: Partitions) -> list[MetricsRow]:
-    """Return a row for each size class of a list.
-
-    `class_nodes`; its `partitions`; the mean number of `cables` that one occupies and of `conflicts` with others;
-    `concurrent_max`, the most that can be in use at once, and `concurrent_share`, their share of the machine; the
-    largest `bisection_links`.
-    """
+    """Return a row of the table `partition_lists` for each size class of a list."""
     cables = np.asarray(partitions.cable_table.sum(axis=1)).reshape(-1)
     rivals = partitions.conflicts.counts - 1
     links = np.array([variant.bisection_links for variant in partitions.variants])[partitions.variant]

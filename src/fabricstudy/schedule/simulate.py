@@ -14,7 +14,7 @@ from fabricstudy.core.source import extension_package
 from .backfill.base import Backfill
 from .jobs import Jobs
 from .order.base import Order
-from .order.simple import Fcfs
+from .order.orders import Fcfs
 from .partitions import NodePool, Partitions
 from .result import ScheduleResult, UtilisationSeries
 from .state import CONSERVATIVE, DRAIN, EASY, NONE, initial_state, size_classes
@@ -95,7 +95,7 @@ def simulate_schedule(
     """
     if getattr(backfill, "rule", None) not in (NONE, EASY, CONSERVATIVE, DRAIN):
         raise Returned(backfill, "rule").error("is none of fabricstudy.schedule.state")
-    if isinstance(partitions, NodePool) and not backfill.on_nodes:
+    if isinstance(partitions, NodePool) and backfill.rule == DRAIN:
         remedy = "use none, easy or conservative, or a list of partitions"
         raise ConfigError("this backfilling rule needs partitions", remedy, code="conflicting-keys")
     if factors is None:
@@ -107,7 +107,7 @@ def simulate_schedule(
     variant_nodes = np.array([variant.nodes for variant in partitions.variants], dtype=np.int64)
     class_nodes = size_classes(jobs.nodes, variant_nodes, factors)
     accepted = np.flatnonzero(class_nodes)
-    order = order if backfill.follows_order else Fcfs()
+    order = Fcfs() if backfill.rule == CONSERVATIVE else order
     state = initial_state(
         partitions,
         jobs.at(accepted),
@@ -116,7 +116,7 @@ def simulate_schedule(
         order,
         scale_request,
         kill,
-        backfill.needs_above,
+        backfill.rule,
     )
     from .kernel import compiled_score, run_nodes, run_partitions
 

@@ -21,7 +21,7 @@ from fabricstudy.core.returned import extension_reason
 from fabricstudy.core.store import Record, read_checksummed
 
 from .history import HISTORY_COLUMNS, History, history_row, partitions_of_run
-from .metrics import class_rows, job_columns, list_rows, schedule_row
+from .metrics import class_rows, list_rows, schedule_row
 from .partitions import NodePool
 from .run import PlannedRun, RatioInputs
 from .simulate import checked_jobs, simulate_schedule
@@ -132,8 +132,10 @@ class ScheduleRun:
 
     def job_table(self) -> pd.DataFrame:
         """Return a row for each job, in the columns of `scheduled_jobs`."""
-        columns: dict[str, Any] = dict(job_columns(self.jobs, self.result))
-        application, result = self.factors.application, self.result
+        application, result, jobs = self.factors.application, self.result, self.jobs
+        columns: dict[str, Any] = {"job": jobs.number, "submit_s": jobs.submit_s, "nodes": jobs.nodes}
+        for name in ("start_s", "end_s", "class_nodes", "factor"):
+            columns[name] = getattr(result, name)
         names: tuple[str, ...] = ("any nodes",)
         columns["factor_source"] = self.factors.source[application, 0]
         if not isinstance(self.partitions, NodePool):
@@ -142,7 +144,7 @@ class ScheduleRun:
         columns["run_id"] = self.planned.run_id
         columns["partition"] = [names[number] if number >= 0 else None for number in result.partition]
         columns["application"] = np.array([kind.name for kind in self.planned.run.slowdown.kinds])[application]
-        columns["wait_s"] = result.start_s - self.jobs.submit_s
+        columns["wait_s"] = result.start_s - jobs.submit_s
         return pd.DataFrame(columns)[_JOB_COLUMNS]
 
 

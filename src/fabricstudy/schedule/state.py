@@ -52,16 +52,10 @@ class ScheduleState(NamedTuple):
     jobs: Array
     factor: Array
     """Slowdown of the run time of each job, float64 [jobs, variants]."""
-    queue_job: Array
-    queue_submit_s: Array
-    queue_request_s: Array
-    queue_nodes: Array
-    queue_score: Array
-    """The queue [jobs], at positions `counter[FIRST]` .. `counter[LAST] - 1`."""
+    queue: Array
+    """Waiting jobs at positions `counter[FIRST]` .. `counter[LAST] - 1`, in order; int64 [jobs]."""
     running: Array
-    """Heap of running jobs by their end, the first `counter[RUNNING]`; int64 [jobs]."""
-    heap: Array
-    """Positions of the queue, int64 [jobs]."""
+    """Running jobs, the first `counter[RUNNING]`, of which the last ends first; int64 [jobs]."""
     counter: Array
     """Numbers that change, at `FIRST` .. `SPANS` of `fabricstudy.schedule.kernel.compiled`; int64 [5]."""
     scale_request: bool
@@ -105,19 +99,19 @@ def initial_state(
     order: Order,
     scale_request: bool,
     kill: bool,
-    needs_above: bool,
+    rule: int,
 ) -> ScheduleState:
     """Return the state before the first job; `scale_request` and `kill` are those of `simulate_schedule`.
 
     `class_nodes` (int64 [jobs]) is the size class of each job, `factors` (float64 [jobs, variants]) its slowdown by
-    variant; `needs_above` states that the backfilling rule uses `above`.
+    variant; `rule` is that of backfilling, of which `DRAIN` uses `above`.
     """
     variant_nodes = np.array([variant.nodes for variant in partitions.variants], dtype=np.int64)
     usable = np.isfinite(factors) & (variant_nodes == class_nodes[:, None])
     usable_of_group, group = _groups_of(usable)
     listed = None if isinstance(partitions, NodePool) else partitions
     of_group = np.zeros((1, 0), dtype=bool) if listed is None else usable_of_group[:, listed.variant]
-    above = _above(listed) if needs_above and listed is not None else np.zeros((of_group.shape[1], 0), dtype=bool)
+    above = _above(listed) if rule == DRAIN and listed is not None else np.zeros((of_group.shape[1], 0), dtype=bool)
     groups = np.zeros(len(of_group), dtype=GROUP)
     groups["first"], groups["last"] = _edges(of_group)
     groups["free"] = of_group.sum(axis=1)
@@ -130,7 +124,6 @@ def initial_state(
     records["group"], records["queue_rank"] = group, _queue_ranks(order, jobs)
     records["lowest"] = np.where(usable, factors, np.inf).min(axis=1, initial=np.inf)
     parts, conflicts, words = _of_partitions(listed, of_group, above)
-    size = len(jobs)
     return ScheduleState(
         parts=parts,
         conflicts=conflicts,
@@ -142,13 +135,8 @@ def initial_state(
         used=np.zeros(words.shape[1], dtype=np.uint64),
         jobs=records,
         factor=np.ascontiguousarray(factors),
-        queue_job=np.zeros(size, dtype=np.int64),
-        queue_submit_s=np.empty(size),
-        queue_request_s=np.empty(size),
-        queue_nodes=np.empty(size),
-        queue_score=np.zeros(size),
-        running=np.zeros(size, dtype=np.int64),
-        heap=np.zeros(size, dtype=np.int64),
+        queue=np.zeros(len(jobs), dtype=np.int64),
+        running=np.zeros(len(jobs), dtype=np.int64),
         counter=np.zeros(5, dtype=np.int64),
         scale_request=scale_request,
         kill=kill,

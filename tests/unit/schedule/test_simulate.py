@@ -199,7 +199,7 @@ def test_a_run_is_saturated_if_the_load_is_too_high(load: float, least: int, mos
 def test_what_is_compiled_is_kept_in_a_folder_of_the_sources_as_they_are(tmp_path: Path) -> None:
     scores = [compiled_score(type(Order.model_validate(kind))) for kind in Order.FAMILY.kinds]
     kept: Any
-    for kept in (kernel.run_in_order, kernel.run_conservative, kernel.run_nodes):
+    for kept in (kernel.run_partitions, kernel.run_nodes):
         assert Path(kept.stats.cache_path).parent == cache_folder()
     assert all(Path(score._cache.cache_path).parent == cache_folder() for score in scores)
     (tmp_path / "a.py").write_text("1")

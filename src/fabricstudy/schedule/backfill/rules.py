@@ -12,9 +12,7 @@ class Conservative(Backfill, kind="conservative"):
     12, 2001).
     """
 
-    follows_order = False
     rule = CONSERVATIVE
-    on_nodes = True
 
 
 class Drain(Backfill, kind="drain"):
@@ -26,7 +24,6 @@ class Drain(Backfill, kind="drain"):
     """
 
     rule = DRAIN
-    needs_above = True
 
 
 class Easy(Backfill, kind="easy"):
@@ -39,11 +36,9 @@ class Easy(Backfill, kind="easy"):
     """
 
     rule = EASY
-    on_nodes = True
 
 
 class NoBackfill(Backfill, kind="none"):
     """None: jobs start in the order of the queue, and the first one that cannot start blocks all behind it."""
 
     rule = NONE
-    on_nodes = True

@@ -14,70 +14,47 @@ from ..state import CONSERVATIVE, DRAIN, EASY, ScheduleState
 from .choice import any_free
 from .compiled import FIRST, LAST, RUNNING, SPANS, compiled_score, jit_cached, jit_inner
 from .conservative import ROOM, end_due_jobs, reserve_slots, start_due_jobs
-from .drain import pass_drain
-from .easy import pass_easy, start_in_order
 from .nodes import empty_profile, end_due_node_jobs, pass_nodes, reserve_node_slots, room_for_pass, start_due_node_jobs
-from .queue import enqueue_arrivals
-from .running import end_next_job
-from .utilisation import grow_tables, record, record_nodes, tables
+from .passes import pass_drain, pass_in_order
+from .queue import enqueue_arrivals, queue_order
+from .running import next_end_s
+from .utilisation import record, tables, use_of_nodes, use_of_partitions
 
-__all__ = ["compiled_score", "next_instant", "run_nodes", "run_partitions"]
-
-Done = tuple[Array, Array]
-"""Instants, and from each on the counts of `UtilisationSeries`: float64 [instants], int64 [instants, 6]."""
-
-
-def run_partitions(state: ScheduleState, score: Any, rule: int) -> Done:
-    """Schedule by a backfilling rule; write the starts and ends of jobs into `state`."""
-    return run_conservative(state) if rule == CONSERVATIVE else run_in_order(state, score, rule)
+__all__ = ["compiled_score", "run_nodes", "run_partitions"]
 
 
 @jit_inner
 def next_instant(state: ScheduleState, arrived: int) -> float:
     """Return when the next job ends or arrives."""
-    now = state.jobs[state.running[0]].end_s if state.counter[RUNNING] > 0 else np.inf
+    now = next_end_s(state)
     if arrived < len(state.jobs):
         now = min(now, state.jobs[arrived].submit_s)
     return now
 
 
 @jit_cached
-def run_in_order(state: ScheduleState, score: Any, rule: int) -> Done:
-    """Schedule by passes over the queue: without backfilling, with that of EASY or of Cobalt."""
-    times, counts = tables(state)
-    size, arrived = 0, 0
-    while arrived < len(state.jobs) or state.counter[RUNNING] > 0:
-        now = next_instant(state, arrived)
-        while state.counter[RUNNING] > 0 and state.jobs[state.running[0]].end_s <= now:
-            end_next_job(state)
-        arrived = enqueue_arrivals(state, now, arrived)
-        if rule == DRAIN:
-            pass_drain(state, now, score)
-        elif rule == EASY:
-            pass_easy(state, now, score)
-        elif any_free(state):
-            start_in_order(state, now, score)
-        times, counts = grow_tables(times, counts, size)
-        record(state, now, times, counts, size)
-        size += 1
-    return times[:size], counts[:size]
+def run_partitions(state: ScheduleState, score: Any, rule: int) -> tuple[Array, Array]:
+    """Schedule by a backfilling rule; write the starts and ends of jobs into `state`.
 
-
-@jit_cached
-def run_conservative(state: ScheduleState) -> Done:
-    """Schedule with a slot for each job, in order of arrival."""
+    Return the instants, float64 [instants], and from each on the counts of `UtilisationSeries`, int64 [instants, 6].
+    """
     times, counts = tables(state)
-    shape = len(state.parts), ROOM
+    has_slots = rule == CONSERVATIVE
+    shape = len(state.parts) if has_slots else 0, ROOM
     profile = np.empty(shape, np.int64), np.empty(shape), np.empty(shape)
     size, arrived, next_s = 0, 0, np.inf
     while arrived < len(state.jobs) or state.counter[RUNNING] > 0 or state.counter[FIRST] < state.counter[LAST]:
         now = min(next_instant(state, arrived), next_s)
-        ended = end_due_jobs(state, profile, now)
+        ended = end_due_jobs(state, profile, now, has_slots)
         arrived = enqueue_arrivals(state, now, arrived)
-        profile = reserve_slots(state, profile, now, ended)
-        next_s = start_due_jobs(state, profile, now)
-        times, counts = grow_tables(times, counts, size)
-        record(state, now, times, counts, size)
+        if has_slots:
+            profile = reserve_slots(state, profile, now, ended)
+            next_s = start_due_jobs(state, profile, now)
+        elif rule == DRAIN:
+            pass_drain(state, now, score)
+        elif rule == EASY or any_free(state):
+            pass_in_order(state, now, score, rule == EASY)
+        times, counts = record(state, now, times, counts, size, use_of_partitions(state))
         size += 1
     return times[:size], counts[:size]
 
@@ -98,8 +75,7 @@ def run_nodes(state: ScheduleState, score: Any, nodes: int, rule: int, counts_on
             reserve_node_slots(state, profile, now, ended, nodes)
             next_s = start_due_node_jobs(state, profile, now, holder, spans, masks[0])
         else:
-            pass_nodes(state, now, score, holder, masks, spans, rule == EASY, counts_only)
-        times, counts = grow_tables(times, counts, size)
-        record_nodes(state, now, times, counts, size, holder, masks[0])
+            pass_nodes(state, now, queue_order(state, now, score), holder, masks, spans, rule == EASY, counts_only)
+        times, counts = record(state, now, times, counts, size, use_of_nodes(state, holder, masks[0]))
         size += 1
     return times[:size], counts[:size], spans[: state.counter[SPANS]]

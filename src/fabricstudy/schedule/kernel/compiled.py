@@ -27,9 +27,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 FIRST, LAST, RUNNING, STAMP, SPANS = range(5)
 """Indices into `ScheduleState.counter`."""
 
-GONE = -1
-"""Marks the position of a job that has left the queue."""
-
 _FLOATS = types.Array(types.float64, 1, "C")
 SCORE = types.void(types.float64, _FLOATS, _FLOATS, _FLOATS, _FLOATS)
 """Type of an order's `score`."""
@@ -73,23 +70,6 @@ def jit_cached(function: F) -> F:
     with _caching():
         compiled: F = _njit(cache=True)(function)
     return compiled
-
-
-@jit_inner
-def sift(state: Any, heap: Any, position: int, size: int, comes_first: Any) -> None:
-    """Move the entry of a heap down to its position; `comes_first` compares two entries."""
-    moved = heap[position]
-    while True:
-        child = 2 * position + 1
-        if child >= size:
-            break
-        if child + 1 < size and comes_first(state, heap[child + 1], heap[child]):
-            child += 1
-        if not comes_first(state, heap[child], moved):
-            break
-        heap[position] = heap[child]
-        position = child
-    heap[position] = moved
 
 
 @cache

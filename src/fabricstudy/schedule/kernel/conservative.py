@@ -9,9 +9,9 @@ import numpy as np
 
 from ..state import Profile, ScheduleState
 from .choice import is_better_reservation
-from .compiled import FIRST, LAST, RUNNING, STAMP, jit_allocating, jit_inner
-from .queue import remove_entry
-from .running import end_next_job, requested_on_s, start_job
+from .compiled import FIRST, LAST, STAMP, jit_allocating, jit_inner
+from .queue import remove_started
+from .running import end_next_job, next_end_s, requested_on_s, start_job
 
 ROOM = 16
 """Initial number of slots of a partition in a profile."""
@@ -113,7 +113,7 @@ def reserve_slots(state: ScheduleState, profile: Profile, now: float, ended: boo
     A slot is replaced only if a job has ended.
     """
     for position in range(state.counter[FIRST], state.counter[LAST]):
-        job = state.queue_job[position]
+        job = state.queue[position]
         old = state.jobs[job].slot
         if old >= 0 and not (ended and state.groups[state.jobs[job].group].freed > state.jobs[job].tried):
             continue
@@ -139,37 +139,34 @@ def start_due_jobs(state: ScheduleState, profile: Profile, now: float) -> float:
     A slot is lost if a job still runs there after its requested time.
     """
     next_s = np.inf
-    passed = False
-    position = state.counter[FIRST]
-    while position < state.counter[LAST]:
-        job = state.queue_job[position]
+    started, passed = 0, False
+    for position in range(state.counter[FIRST], state.counter[LAST]):
+        job = state.queue[position]
         slot = state.jobs[job].slot
-        last = state.counter[LAST]
         if state.jobs[job].slot_s > now:
             next_s = min(next_s, state.jobs[job].slot_s)
+            passed = True
         elif state.parts[slot].blockers == 0:
             start_job(state, now, job, slot, passed)
-            remove_entry(state, position)
-            # Either the jobs behind it moved forward, or those before it moved back.
-            position += last == state.counter[LAST]
-            continue
+            started += 1
         else:
             remove_slot(state, profile, job)
             note_freed(state, slot)
             state.jobs[job].slot = -1
-        passed = True
-        position += 1
+            passed = True
+    remove_started(state, started)
     return next_s
 
 
 @jit_inner
-def end_due_jobs(state: ScheduleState, profile: Profile, now: float) -> bool:
-    """End all jobs that end now; return whether there were any."""
+def end_due_jobs(state: ScheduleState, profile: Profile, now: float, has_slots: bool) -> bool:
+    """End all jobs that end now, and their slots if they have any; return whether there were any."""
     ended = False
-    while state.counter[RUNNING] > 0 and state.jobs[state.running[0]].end_s <= now:
+    while next_end_s(state) <= now:
         job = end_next_job(state)
-        remove_slot(state, profile, job)
-        if state.jobs[job].expected_s > now:
-            note_freed(state, state.jobs[job].slot)
+        if has_slots:
+            remove_slot(state, profile, job)
+            if state.jobs[job].expected_s > now:
+                note_freed(state, state.jobs[job].slot)
         ended = True
     return ended

@@ -8,16 +8,14 @@ many are free when it begins. The *profile* is the number of nodes in slots of r
 `used[k]` from time `at_s[k]` to the next one [steps]; the number of steps is `steps[0]`.
 """
 
-from typing import Any
-
 import numpy as np
 
 from fabricstudy.core.arrays import Array
 
 from ..state import Profile, ScheduleState
-from .compiled import FIRST, GONE, LAST, RUNNING, SPANS, jit_allocating, jit_inner
-from .queue import all_positions, compact_queue, next_position, remove_entry, update_scores
-from .running import begin, pop, requested_on_s, shortest
+from .compiled import FIRST, LAST, SPANS, jit_allocating, jit_inner
+from .queue import remove_started
+from .running import begin, next_end_s, pop, requested_on_s, shortest
 
 
 @jit_allocating
@@ -53,61 +51,31 @@ def count_free_nodes(holder: Array, reserved: Array) -> int:
     return count
 
 
-@jit_inner
-def expected_s(state: ScheduleState, now: float, job: int) -> float:
-    """Return when a running job ends by its request; now if that time is past."""
-    return max(now, state.jobs[job].expected_s)
-
-
-@jit_inner
-def count_by(state: ScheduleState, now: float, then: float, free: int) -> int:
-    """Count the nodes that are free at a time by the requests of running jobs."""
-    for position in range(state.counter[RUNNING]):
-        job = state.running[position]
-        if expected_s(state, now, job) <= then:
-            free += int(state.jobs[job].nodes)
-    return free
-
-
-@jit_inner
-def reserve_nodes(
-    state: ScheduleState, now: float, head: int, free: int, holder: Array, reserved: Array
-) -> tuple[float, int]:
-    """Reserve the lowest nodes as soon as enough are free; return when, and how many others are free then."""
-    wanted = int(state.jobs[head].nodes)
-    then = np.inf
-    for position in range(state.counter[RUNNING]):
-        at_s = expected_s(state, now, state.running[position])
-        if at_s < then and count_by(state, now, at_s, free) >= wanted:
-            then = at_s
-    left = wanted
+@jit_allocating
+def reserve_nodes(state: ScheduleState, now: float, head: int, holder: Array, reserved: Array) -> tuple[float, int]:
+    """Reserve the lowest nodes as soon as enough are free by requests; return when, and how many others are free."""
+    free_s = np.full(len(holder), now)
     for node in range(len(holder)):
-        is_free = holder[node] < 0 or expected_s(state, now, holder[node]) <= then
-        reserved[node] = left > 0 and is_free
-        left -= 1 if reserved[node] else 0
-    return then, count_by(state, now, then, free) - wanted
+        if holder[node] >= 0:
+            free_s[node] = max(now, state.jobs[holder[node]].expected_s)
+    wanted, count = int(state.jobs[head].nodes), 0
+    then = np.partition(free_s, wanted - 1)[wanted - 1]
+    for node in range(len(holder)):
+        reserved[node] = count < wanted and free_s[node] <= then
+        count += free_s[node] <= then
+    return then, count - wanted
 
 
-@jit_inner
+@jit_allocating
 def pass_nodes(
-    state: ScheduleState,
-    now: float,
-    score: Any,
-    holder: Array,
-    masks: Array,
-    spans: Array,
-    is_easy: bool,
+    state: ScheduleState, now: float, order: Array, holder: Array, masks: Array, spans: Array, is_easy: bool,
     counts_only: bool,
-) -> None:
+) -> None:  # fmt: skip
     """Start jobs in order; with EASY, also later ones that do not delay the first that must wait."""
-    update_scores(state, now, score)
-    size = all_positions(state)
-    low, high = state.counter[LAST], -1
-    spare, then, has_head = 0, now, False
+    started, spare, then, has_head = 0, 0, now, False
     free = count_free_nodes(holder, masks[0])
-    for visited in range(size):
-        position = next_position(state, visited, size)
-        job = state.queue_job[position]
+    for visited in range(len(order)):
+        job = order[visited]
         wanted = int(state.jobs[job].nodes)
         # Only a job that runs into the reserved time must avoid the reserved nodes.
         overlaps = has_head and now + shortest(state, job) > then
@@ -118,17 +86,15 @@ def pass_nodes(
             begin(state, now, job, 0, 0, has_head)
             spare -= wanted if overlaps else 0
             free -= wanted
-            state.queue_job[position] = GONE
-            low, high = min(low, position), max(high, position)
+            started += 1
         elif not is_easy:
             break
         elif not has_head:
             has_head = True
-            then, spare = reserve_nodes(state, now, job, free, holder, masks[1])
+            then, spare = reserve_nodes(state, now, job, holder, masks[1])
             if np.isnan(state.jobs[job].reserved_start_s):
                 state.jobs[job].reserved_start_s = then
-    if high >= 0:
-        compact_queue(state, low, high)
+    remove_started(state, started)
 
 
 @jit_allocating
@@ -193,7 +159,7 @@ def earliest_s(profile: Profile, now: float, requested: float, most: int) -> flo
 def end_due_node_jobs(state: ScheduleState, profile: Profile, now: float, holder: Array, has_slots: bool) -> bool:
     """End all jobs that end now, and the rest of their slots if they have any; return whether any ended."""
     ended = False
-    while state.counter[RUNNING] > 0 and state.jobs[state.running[0]].end_s <= now:
+    while next_end_s(state) <= now:
         job = pop(state)
         for node in range(len(holder)):
             if holder[node] == job:
@@ -208,7 +174,7 @@ def end_due_node_jobs(state: ScheduleState, profile: Profile, now: float, holder
 def reserve_node_slots(state: ScheduleState, profile: Profile, now: float, ended: bool, nodes: int) -> None:
     """Reserve the earliest slot of each waiting job, in order of arrival; replace a slot only if a job ended."""
     for position in range(state.counter[FIRST], state.counter[LAST]):
-        job = state.queue_job[position]
+        job = state.queue[position]
         has_slot = state.jobs[job].slot >= 0
         if has_slot and not ended:
             continue
@@ -230,25 +196,22 @@ def start_due_node_jobs(
 
     A slot is lost if too few nodes are free, since jobs overran their requests.
     """
-    next_s, passed = np.inf, False
+    next_s, started, passed = np.inf, 0, False
     free = count_free_nodes(holder, no_nodes)
-    position = state.counter[FIRST]
-    while position < state.counter[LAST]:
-        job = state.queue_job[position]
-        wanted, last = int(state.jobs[job].nodes), state.counter[LAST]
+    for position in range(state.counter[FIRST], state.counter[LAST]):
+        job = state.queue[position]
+        wanted = int(state.jobs[job].nodes)
         if state.jobs[job].slot_s > now:
             next_s = min(next_s, state.jobs[job].slot_s)
+            passed = True
         elif free >= wanted:
             allocate_nodes(state, job, holder, no_nodes, spans)
             begin(state, now, job, 0, 0, passed)
             free -= wanted
-            remove_entry(state, position)
-            # Either the jobs behind it moved forward, or those before it moved back.
-            position += last == state.counter[LAST]
-            continue
+            started += 1
         else:
             add(profile, now, now, now + requested_on_s(state, job, 0), -wanted)
             state.jobs[job].slot = -1
-        passed = True
-        position += 1
+            passed = True
+    remove_started(state, started)
     return next_s

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..state import ScheduleState
-from .compiled import RUNNING, jit_inner, sift
+from .compiled import RUNNING, jit_inner
 
 
 @jit_inner
@@ -15,24 +15,28 @@ def ends_before(state: ScheduleState, a: int, b: int) -> bool:
 
 @jit_inner
 def push(state: ScheduleState, job: int) -> None:
-    """Add a job to the heap of running jobs."""
+    """Add a job to the running ones, of which the last ends first."""
     running = state.running
     position = state.counter[RUNNING]
     state.counter[RUNNING] += 1
-    while position > 0 and ends_before(state, job, running[(position - 1) // 2]):
-        running[position] = running[(position - 1) // 2]
-        position = (position - 1) // 2
+    while position > 0 and ends_before(state, running[position - 1], job):
+        running[position] = running[position - 1]
+        position -= 1
     running[position] = job
 
 
 @jit_inner
+def next_end_s(state: ScheduleState) -> float:
+    """Return when the next running job ends; infinite if none runs."""
+    running = state.counter[RUNNING]
+    return state.jobs[state.running[running - 1]].end_s if running > 0 else np.inf
+
+
+@jit_inner
 def pop(state: ScheduleState) -> int:
-    """Remove the job that ends first from the heap and return it."""
-    top: int = state.running[0]
+    """Remove the job that ends first from the running ones, and return it."""
     state.counter[RUNNING] -= 1
-    state.running[0] = state.running[state.counter[RUNNING]]
-    sift(state, state.running, 0, state.counter[RUNNING], ends_before)
-    return top
+    return state.running[state.counter[RUNNING]]
 
 
 @jit_inner

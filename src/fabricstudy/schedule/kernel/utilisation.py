@@ -18,14 +18,6 @@ def tables(state: ScheduleState) -> tuple[Array, Array]:
     return np.empty(size), np.empty((size, 6), np.int64)
 
 
-@jit_allocating
-def grow_tables(times: Array, counts: Array, size: int) -> tuple[Array, Array]:
-    """Return the tables with room for one more instant."""
-    if size < len(times):
-        return times, counts
-    return np.concatenate((times, np.empty_like(times))), np.concatenate((counts, np.empty_like(counts)))
-
-
 @jit_inner
 def popcount(bits: Any) -> int:
     """Count the bits of a word that are set."""
@@ -59,33 +51,36 @@ def causes(state: ScheduleState) -> tuple[int, int]:
 
 
 @jit_inner
-def note(state: ScheduleState, counts: Array, row: int, busy: int, idle: int, cables: int, held: int) -> None:
-    """Record the counts of an instant; idle midplanes without a cause are empty if no job waits, else scattered."""
-    queue = state.counter[LAST] - state.counter[FIRST]
-    empty, scattered = (0, idle - cables - held) if queue else (idle, 0)
-    counts[row] = busy, empty, cables, held, scattered, queue
-
-
-@jit_inner
-def record(state: ScheduleState, now: float, times: Array, counts: Array, row: int) -> None:
-    """Record the use of the machine from now on: busy, empty, cables, held, scattered, queue."""
+def use_of_partitions(state: ScheduleState) -> tuple[int, int, int, int]:
+    """Count the midplanes that are busy, idle, idle for lack of cables, and held."""
     busy, cables, held = 0, 0, 0
     for word in range(len(state.used)):
         busy += popcount(state.used[word])
     if busy < state.midplanes and state.counter[FIRST] < state.counter[LAST]:
         cables, held = causes(state)
-    times[row] = now
-    note(state, counts, row, busy, state.midplanes - busy, cables, held)
+    return busy, state.midplanes - busy, cables, held
 
 
 @jit_inner
-def record_nodes(
-    state: ScheduleState, now: float, times: Array, counts: Array, row: int, holder: Array, no_nodes: Array
-) -> None:
-    """Record the use of the nodes from now on; idle ones are held if there are enough for some waiting job."""
+def use_of_nodes(state: ScheduleState, holder: Array, no_nodes: Array) -> tuple[int, int, int, int]:
+    """Count the same of nodes; idle ones are held if there are enough for some waiting job."""
     idle, least = count_free_nodes(holder, no_nodes), np.inf
     for position in range(state.counter[FIRST], state.counter[LAST]):
-        least = min(least, state.queue_nodes[position])
-    held = idle if least <= idle else 0
+        least = min(least, state.jobs[state.queue[position]].nodes)
+    return len(holder) - idle, idle, 0, idle if least <= idle else 0
+
+
+@jit_allocating
+def record(
+    state: ScheduleState, now: float, times: Array, counts: Array, row: int, use: tuple[int, int, int, int]
+) -> tuple[Array, Array]:
+    """Return the tables with the use from now on; what is idle without a cause is empty if no job waits."""
+    if row == len(times):
+        times = np.concatenate((times, np.empty_like(times)))
+        counts = np.concatenate((counts, np.empty_like(counts)))
+    busy, idle, cables, held = use
+    queue = state.counter[LAST] - state.counter[FIRST]
+    empty, scattered = (0, idle - cables - held) if queue else (idle, 0)
     times[row] = now
-    note(state, counts, row, len(holder) - idle, idle, 0, held)
+    counts[row] = busy, empty, cables, held, scattered, queue
+    return times, counts
