@@ -17,6 +17,8 @@ def slow_rows(machine: Machine) -> tuple[Ints, Floats]:
     Peers join the same two levels of a tree, or the same two routers of any other machine; on rails they are of the
     same class. Ties are resolved in favour of the higher bandwidth.
     """
+    if len(machine.cable_tail) == 0:
+        return np.zeros(0, dtype=np.int64), np.zeros(0)
     level = levels(machine)
     side = np.arange(machine.routers) if level is None else level
     ends = np.sort(np.stack([side[machine.cable_tail], side[machine.cable_head]], axis=1), axis=1)
