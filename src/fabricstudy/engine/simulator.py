@@ -49,7 +49,7 @@ NOMINAL_CPU_S = {"run": 0.1, "packet in a router": 1e-6}
 ROW = ("runtime_ns", "rank_mean_ns", "message_mean_ns", "message_p99_ns", "waiting_ns")
 """Keys of the row of a job: its runtime and, optionally, times that `EngineResult` describes."""
 
-CONTRACT = {
+CONTRACT: dict[str, tuple[type[Any], type | None]] = {
     "program": (str, None), "stores_packets": (bool, None), "exit_codes": (tuple, int), "caveats": (tuple, Caveat),
     "features": (frozenset, str),
 }  # fmt: skip
