@@ -19,7 +19,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fabricstudy.core.arrays import Floats
+from fabricstudy.core.errors import is_misspelling, suggestion
 from fabricstudy.core.kinds import kind_of
+from fabricstudy.core.model import ConfigError
 from fabricstudy.core.returned import Returned
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
@@ -32,7 +34,7 @@ from .cost_model import WorkCounts, network_traffic, weighted_sum
 from .failures import EngineFailure, Unsupported
 from .outcome import EngineResult
 from .point import Point
-from .program_engine import ProgramEngine
+from .program_engine import FEATURES, ProgramEngine
 from .registry import adapter_of
 from .settings import EngineSettings
 from .steady_state import SteadyRun
@@ -46,6 +48,15 @@ NOMINAL_CPU_S = {"run": 0.1, "packet in a router": 1e-6}
 
 ROW = ("runtime_ns", "rank_mean_ns", "message_mean_ns", "message_p99_ns", "waiting_ns")
 """Keys of the row of a job: its runtime and, optionally, times that `EngineResult` describes."""
+
+CONTRACT: dict[str, tuple[type[Any], type | None]] = {
+    "program": (str, None), "stores_packets": (bool, None), "exit_codes": (tuple, int), "caveats": (tuple, Caveat),
+    "features": (frozenset, str),
+}  # fmt: skip
+"""Attributes of a simulator: their types, and those of their items."""
+
+MISSPELLING = 0.92
+"""Likeness of `read_link` and `read_links`; `read_lines`, a name of its own, is less like it."""
 
 
 class Simulator(EngineSettings):
@@ -65,6 +76,7 @@ class Simulator(EngineSettings):
 
     @classmethod
     def __pydantic_init_subclass__(cls, kind: str = "", **more: Any) -> None:
+        _check_contract(cls)
         super().__pydantic_init_subclass__(kind=kind, **more)
         if kind:
             adapter_of(cls)(partial(ExternalEngine, cls))
@@ -235,6 +247,26 @@ class ExternalEngine(ProgramEngine):
         if run.link_bytes is not None:
             returned.floats(run.link_bytes, "bytes of links", machine.links)
         return run
+
+
+def _check_contract(kind: type[Simulator]) -> None:
+    """Raise `ConfigError` for a misspelt member of a class, and for an attribute that is no value of the contract."""
+    public = [name for name in vars(Simulator) if not name.startswith("_")]
+    for name in [*vars(kind), *kind.model_fields]:
+        meant = [known for known in public if name not in public and is_misspelling(name, known, MISSPELLING)]
+        if meant:
+            raise _attribute_error(kind, name, "the contract has no such name", suggestion(name, public))
+    for name, (wanted, item) in CONTRACT.items():
+        value = getattr(kind, name)
+        if not isinstance(value, wanted) or (item and not all(isinstance(part, item) for part in value)):
+            remedy = f"write a {wanted.__name__}" + (f" of {item.__name__}" if item else "")
+            raise _attribute_error(kind, name, f"{value!r:.80} is no value of it", remedy)
+    for feature in sorted(kind.features - FEATURES.keys()):
+        raise _attribute_error(kind, "features", f"there is no feature '{feature}'", suggestion(feature, FEATURES))
+
+
+def _attribute_error(kind: type[Simulator], name: str, problem: str, remedy: str) -> ConfigError:
+    return ConfigError(problem, remedy, ("extensions",), f"{kind.__name__}.{name}", "extension")
 
 
 def _simulator(point: Point) -> Simulator:

@@ -17,6 +17,7 @@ import yaml
 from fabricstudy.cli import main
 from fabricstudy.core import returned
 from fabricstudy.core.extensions import LOADED, unload_extensions
+from fabricstudy.core.model import ConfigError
 from fabricstudy.core.store import point_store
 from fabricstudy.engine import engine_check
 from fabricstudy.engine.attempt import TRACEBACK_FILE
@@ -133,6 +134,37 @@ def test_features_that_it_knows_are_not_refused(tmp_path: Path) -> None:
     change = ("    slowness: Number", '    features = frozenset({"network.virtual_channels"})\n\n    slowness: Number')
     path = write(tmp_path, change, network={"virtual_channels": 2})
     assert simulated(path, tmp_path)["linksim"]["status"] == "done"
+
+
+@pytest.mark.parametrize(
+    ("member", "words"),
+    [
+        (
+            'features = frozenset({"routing: ecpm"})',
+            ["Linksim.features", "'routing: ecpm'", "'routing: ecmp'", "jobs.load"],
+        ),
+        ('features = "routing: ecmp"', ["Linksim.features", "'routing: ecmp'", "frozenset of str"]),
+        ('feature: ClassVar = frozenset({"routing: ecmp"})', ["Linksim.feature", "'features'", "read_offered"]),
+        ('feature: Any = ("routing: ecmp",)', ["Linksim.feature", "'features'"]),
+        ('feature = frozenset({"routing: ecmp"})', ["feature", "routing: ecmp"]),
+        ("def read_link(self, point, folder): return None", ["Linksim.read_link", "'read_links'"]),
+        ("exit_codes = 0", ["Linksim.exit_codes", "tuple of int"]),
+        ('caveats = ("rough",)', ["Linksim.caveats", "rough", "tuple of Caveat"]),
+    ],
+)
+def test_a_member_that_is_not_of_the_contract_is_an_error_of_its_file(
+    member: str, words: list[str], tmp_path: Path
+) -> None:
+    changes = ("    slowness: Number", f"    {member}\n\n    slowness: Number"), ("import Any", "import Any, ClassVar")
+    with pytest.raises(ConfigError) as error:
+        load_study(write(tmp_path, *changes))
+    assert all(word in str(error.value) for word in ["linksim_engine.py", *words])
+
+
+@pytest.mark.parametrize("member", ["read_lines: ClassVar = 1", "def links(self): return 0"])
+def test_names_of_its_own_are_no_misspellings(member: str, tmp_path: Path) -> None:
+    changes = ("    slowness: Number", f"    {member}\n\n    slowness: Number"), ("import Any", "import Any, ClassVar")
+    assert load_study(write(tmp_path, *changes))
 
 
 WRITE = '        return [sys.executable, str(self.program_path()), "links", "flows"]\n'
