@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from fabricstudy.core.arrays import Array, Bools, Floats, Int32s, Integers, Ints
 from fabricstudy.core.input_files import MAX_RANKS, MAX_TRAFFIC_BYTES, InputFileError
 
 from .critical_path import find_cycle
-from .operations import CALC, COLUMNS, ENDED, MAX_STREAMS, RECEIVE, SEND, STARTED, Operations
+from .operations import CALC, ENDED, MAX_STREAMS, RECEIVE, SEND, STARTED, Operations, renumbered
 
 ANY = -1
 """Source or tag of a receive that takes any."""
@@ -58,18 +57,8 @@ class Listing:
         order = np.argsort(self.rank, kind="stable")
         if np.array_equal(order, np.arange(len(order))):
             return self
-        number = np.empty(len(order), dtype=np.int64)
-        number[order] = np.arange(len(order))
-        where = self.where
-        columns: dict[str, Any] = {name: getattr(self, name)[order] for name in (*COLUMNS, "peer", "tag")}
-        return replace(
-            self,
-            **columns,
-            dependent=number[self.dependent],
-            needs=number[self.needs],
-            mark=None if self.mark is None else self.mark[order],
-            where=lambda operation: where(int(order[operation])),
-        )
+        where, columns = self.where, renumbered(self, order, "peer", "tag")[1]
+        return replace(self, **columns, where=lambda operation: where(int(order[operation])))
 
 
 def matched(listing: Listing) -> Operations:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from .operations import Operations
 
 
-# Rows converted to Arrow at a time, to limit memory.
 ROWS_PER_WRITE = 1 << 20
 
 
@@ -178,7 +177,5 @@ def _write(path: Path, schema: pa.Schema, jobs: Iterator[tuple[str, list[Array]]
 
     with pq.ParquetWriter(path, schema) as writer:
         for name, columns in jobs:
-            for start in range(0, len(columns[0]), ROWS_PER_WRITE):
-                part = [column[start : start + ROWS_PER_WRITE] for column in columns]
-                names = pa.DictionaryArray.from_arrays(np.zeros(len(part[0]), dtype=np.int32), [name])
-                writer.write_batch(pa.RecordBatch.from_arrays([names, *map(pa.array, part)], schema=schema))
+            names = pa.DictionaryArray.from_arrays(np.zeros(len(columns[0]), dtype=np.int32), [name])
+            writer.write_table(pa.table([names, *columns], schema), row_group_size=ROWS_PER_WRITE)

@@ -99,17 +99,20 @@ class Operations:
 
     def in_order(self, order: Ints) -> Operations:
         """Return the operations in another order, by their present numbers, and their dependencies sorted."""
-        number = np.empty(len(order), dtype=np.int64)
-        number[order] = np.arange(len(order))
-        dependent, needs = number[self.dependent], number[self.needs]
-        by_operation = np.lexsort((needs, dependent))
-        columns: dict[str, Any] = {name: getattr(self, name)[order] for name in COLUMNS}
-        return replace(
-            self,
-            **columns,
-            partner=np.where(self.partner < 0, -1, number[self.partner])[order],
-            dependent=dependent[by_operation],
-            needs=needs[by_operation],
-            when=self.when[by_operation],
-            mark=None if self.mark is None else self.mark[order],
-        )
+        number, columns = renumbered(self, order)
+        by_operation = np.lexsort((columns["needs"], columns["dependent"]))
+        columns |= {name: columns[name][by_operation] for name in ("dependent", "needs")}
+        partner = np.where(self.partner < 0, -1, number[self.partner])[order]
+        return replace(self, **columns, partner=partner, when=self.when[by_operation])
+
+
+def renumbered(listed: Any, order: Ints, *names: str) -> tuple[Ints, dict[str, Any]]:
+    """Return the number of each operation in another order, and `COLUMNS`, those of these names and marks in it.
+
+    The columns include the dependencies, in their present order, by the new numbers.
+    """
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.arange(len(order))
+    columns = {name: getattr(listed, name)[order] for name in (*COLUMNS, *names)}
+    columns |= {name: number[getattr(listed, name)] for name in ("dependent", "needs")}
+    return number, columns | {"mark": None if listed.mark is None else listed.mark[order]}

@@ -131,22 +131,15 @@ class Program:
 
     def operations(self) -> Operations:
         """Return all operations, sorted by rank."""
+        types = (np.int32, np.int32, np.int8, np.float64, np.int64, np.int64, np.int16)
         rank, stream, kind, duration_ns, size, partner, mark = (
-            np.concatenate(column) for column in zip(*self._columns, strict=True)
+            np.concatenate(column).astype(dtype)
+            for column, dtype in zip(zip(*self._columns, strict=True), types, strict=True)
         )
         dependent, needs = (np.concatenate(ends) for ends in zip(*self._dependencies, strict=True))
+        when = np.full(len(dependent), ENDED, dtype=np.int8)
         operations = Operations(
-            self.ranks,
-            rank.astype(np.int32),
-            stream.astype(np.int32),
-            kind.astype(np.int8),
-            duration_ns.astype(np.float64),
-            size.astype(np.int64),
-            partner,
-            dependent,
-            needs,
-            np.full(len(dependent), ENDED, dtype=np.int8),
-            mark=mark.astype(np.int16),
-            mark_names=self.mark_names,
-        )
+            self.ranks, rank, stream, kind, duration_ns, size, partner, dependent, needs, when,
+            mark=mark, mark_names=self.mark_names,
+        )  # fmt: skip
         return operations.in_order(np.argsort(rank, kind="stable"))

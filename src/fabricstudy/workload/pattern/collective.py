@@ -156,14 +156,9 @@ def two_trees(ranks: int) -> list[tuple[Ints, Ints]]:
     return trees
 
 
-def tree_segments(total_bytes: int) -> int:
-    """Return the number of segments of each half of a vector in `double_tree`."""
-    return min(MAX_SEGMENTS, max(1, total_bytes // 2 // SEGMENT_BYTES))
-
-
 def double_tree(ranks: int, total_bytes: int) -> list[Step]:
     """Reduce each half of a vector up a tree of its own, in segments that follow each other, then send it down."""
-    segments = tree_segments(total_bytes)
+    segments = min(MAX_SEGMENTS, max(1, total_bytes // 2 // SEGMENT_BYTES))
     size = np.diff(ends_of_blocks(total_bytes, 2 * segments)).reshape(2, segments)
     trees = two_trees(ranks)
     deepest = max(int(depth.max()) for _, depth in trees)

@@ -19,12 +19,12 @@ class Neighbours(Traffic, kind="neighbours"):
         adjacent = np.bincount(pairs[:, 0], minlength=machine.routers)
         order = np.argsort(machine.node_router, kind="stable")
         on_router = np.bincount(machine.node_router, minlength=machine.routers)
-        first = np.cumsum(on_router) - on_router
+        nodes_of = np.split(order, np.cumsum(on_router)[:-1])
         rows = [
             (sender, 1.0 / (adjacent[router] * on_router[peer]), goal)
             for router, peer in pairs
-            for sender in order[first[router] : first[router] + on_router[router]]
-            for goal in order[first[peer] : first[peer] + on_router[peer]]
+            for sender in nodes_of[router]
+            for goal in nodes_of[peer]
         ]
         node, share, goal = (np.array(column) for column in zip(*sorted(rows), strict=True))
         return Destinations(node, share, goal, goal)
