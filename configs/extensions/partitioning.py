@@ -20,7 +20,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.grid import GridConfig
 from fabricstudy.workload.allocation.base import NO_JOB, Allocation, Grant, Request
 from fabricstudy.workload.messages import WorkloadError
-from fabricstudy.workload.shapes import divisors
+from fabricstudy.workload.pattern.stencil import divisors
 
 BoxSides = tuple[int, ...]
 Prefer = Literal["best-bisection", "worst-bisection", "surface", "planes"]

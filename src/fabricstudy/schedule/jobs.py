@@ -59,6 +59,7 @@ class Jobs:
         submit = np.asarray(submit_s, dtype=np.float64)
         numbers = np.arange(1, len(submit) + 1) if number is None else np.asarray(number, dtype=np.int64)
         order = np.lexsort((numbers, submit))
-        times = (np.asarray(column, dtype=np.float64)[order] for column in (submit, runtime_s, request_s))
-        whole = (np.broadcast_to(column, submit.shape)[order].astype(np.int64) for column in (nodes, executable, queue))
-        return cls(numbers[order], *times, *whole, dict(repairs or {}))
+        runtime, request = (np.asarray(column, dtype=np.float64)[order] for column in (runtime_s, request_s))
+        columns = (np.broadcast_to(column, submit.shape)[order].astype(np.int64) for column in (nodes, executable, queue))
+        nodes_, executable_, queue_ = columns
+        return cls(numbers[order], submit[order], runtime, request, nodes_, executable_, queue_, dict(repairs or {}))

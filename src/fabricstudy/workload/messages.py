@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .operations import Operations
 
 
+# Rows converted to Arrow at a time, to limit memory.
 ROWS_PER_WRITE = 1 << 20
 
 
@@ -61,6 +62,11 @@ class Computing:
     before_ns: Floats
     overlapped_ns: Floats
     """Times, not negative; float64 [rows] each."""
+
+    @property
+    def columns(self) -> tuple[Array, ...]:
+        """Return all columns."""
+        return self.phase, self.rank, self.before_ns, self.overlapped_ns
 
     @property
     def first_ns(self) -> float:
@@ -145,7 +151,7 @@ def repeat_background(job: PlacedJob, machine: Machine) -> PlacedJob:
         phase_of_round = np.arange(rounds, dtype=np.int32)[:, None] * np.int32(phases)
         return [(phase_of_round + phase).ravel(), *(np.tile(column, rounds) for column in columns)]
 
-    rows = None if job.computing is None else Computing(*repeated(*vars(job.computing).values()))
+    rows = None if job.computing is None else Computing(*repeated(*job.computing.columns))
     return replace(job, messages=Messages(*repeated(*vars(sent).values())), computing=rows)
 
 
@@ -177,5 +183,7 @@ def _write(path: Path, schema: pa.Schema, jobs: Iterator[tuple[str, list[Array]]
 
     with pq.ParquetWriter(path, schema) as writer:
         for name, columns in jobs:
-            names = pa.DictionaryArray.from_arrays(np.zeros(len(columns[0]), dtype=np.int32), [name])
-            writer.write_table(pa.table([names, *columns], schema), row_group_size=ROWS_PER_WRITE)
+            for start in range(0, len(columns[0]), ROWS_PER_WRITE):
+                part = [column[start : start + ROWS_PER_WRITE] for column in columns]
+                names = pa.DictionaryArray.from_arrays(np.zeros(len(part[0]), dtype=np.int32), [name])
+                writer.write_batch(pa.RecordBatch.from_arrays([names, *map(pa.array, part)], schema=schema))

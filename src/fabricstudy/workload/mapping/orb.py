@@ -21,9 +21,7 @@ class OrbMapping(Mapping, kind="orb"):
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
         core_place, rank_place = slots.place_of_core, np.asarray(tasks.known_places, dtype=np.int64)
-        # The application's dimension for each of the machine, in the order of their lengths.
-        longest_first = (np.argsort(-np.ptp(place, axis=0), kind="stable") for place in (core_place, rank_place))
-        partner = dict(zip(*map(np.ndarray.tolist, longest_first), strict=False))
+        partner = pairing(core_place, rank_place)
         core = np.empty(slots.ranks, dtype=np.int64)
         parts = [(np.arange(slots.ranks), np.arange(slots.ranks))]
         while parts:
@@ -42,6 +40,12 @@ class OrbMapping(Mapping, kind="orb"):
             parts.append((cores[low], ranks[order[: len(low)]]))
             parts.append((np.delete(cores, low), ranks[order[len(low) :]]))
         return core
+
+
+def pairing(core_place: Ints, rank_place: Ints) -> dict[int, int]:
+    """Return the application dimension for each machine dimension, in the order of their lengths."""
+    machine, application = (np.argsort(-np.ptp(place, axis=0), kind="stable") for place in (core_place, rank_place))
+    return dict(zip(machine.tolist(), application.tolist(), strict=False))
 
 
 def across(place: Ints, along: int | None) -> Ints:
