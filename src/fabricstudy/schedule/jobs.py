@@ -59,7 +59,12 @@ class Jobs:
         submit = np.asarray(submit_s, dtype=np.float64)
         numbers = np.arange(1, len(submit) + 1) if number is None else np.asarray(number, dtype=np.int64)
         order = np.lexsort((numbers, submit))
-        runtime, request = (np.asarray(column, dtype=np.float64)[order] for column in (runtime_s, request_s))
-        columns = (np.broadcast_to(column, submit.shape)[order].astype(np.int64) for column in (nodes, executable, queue))
-        nodes_, executable_, queue_ = columns
-        return cls(numbers[order], submit[order], runtime, request, nodes_, executable_, queue_, dict(repairs or {}))
+
+        def whole(column: npt.ArrayLike) -> Ints:
+            return np.broadcast_to(column, submit.shape)[order].astype(np.int64)
+
+        times = [np.asarray(column, dtype=np.float64)[order] for column in (runtime_s, request_s)]
+        return cls(
+            numbers[order], submit[order], times[0], times[1], whole(nodes), whole(executable), whole(queue),
+            dict(repairs or {}),
+        )  # fmt: skip
