@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from fabricstudy.cli import main
 from fabricstudy.core.store import Record
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.settings import Limits
@@ -17,6 +19,15 @@ from .test_bounds import engines
 
 HEAD = "phase,source,destination,bytes\n"
 GOAL = "num_ranks 2\nrank 0 {{\nl1: send {0}b to 1 tag 0\n}}\nrank 1 {{\nl1: recv {0}b from 0 tag 0\n}}\n"
+STUDY = """
+study: s
+machine: {kind: torus, shape: [4], bandwidth: 1 GB/s}
+routing: minimal
+jobs: [{nodes: 2, pattern: {kind: trace, file: m.goal}}]
+engine: packet
+sweep: {engine: {of: engine, values: [packet, flow, caminos]}, size: {of: jobs.0.pattern.empty, values: [0 B, 1 B]}}
+seeds: 3
+"""
 TWO_HOPS_NS = 4 * 40 + 3 * 100
 """Latency on a ring between nodes of routers 2 hops apart: four cables of 40 ns, and three routers of 100 ns."""
 FILES = {
@@ -27,6 +38,7 @@ FILES = {
 
 def record_of(folder: Path, engine: str, pattern: dict[str, Any], text: str = "", name: str = "", **job: Any) -> Record:
     """Return the record of a job on every second router of a ring of four, or on the nodes of `job`."""
+    folder.mkdir(exist_ok=True)
     if name:
         (folder / name).write_text(text)
     machine = {"kind": "torus", "shape": [4], "bandwidth": "1 GB/s"}
@@ -84,6 +96,29 @@ def test_empty_messages_among_others_all_arrive(tmp_path: Path, engine: str) -> 
 
 
 @pytest.mark.parametrize("engine", engines("caminos", "sst", "codes"))
-def test_others_refuse_empty_messages(tmp_path: Path, engine: str) -> None:
-    file, kind, text = FILES["list"]
+@pytest.mark.parametrize("name", FILES)
+def test_others_refuse_empty_messages(tmp_path: Path, name: str, engine: str) -> None:
+    file, kind, text = FILES[name]
     assert record_of(tmp_path, engine, {"kind": kind, "file": file}, text, file)["status"] == "unsupported"
+
+
+@pytest.mark.parametrize("engine", engines("packet", "caminos", "sst", "codes"))
+def test_empty_messages_of_a_trace_may_have_bytes(tmp_path: Path, engine: str) -> None:
+    records = [
+        record_of(
+            tmp_path / str(size), engine, {"kind": "trace", "file": "m.goal", **keys}, GOAL.format(size), "m.goal"
+        )
+        for size, keys in ((0, {"empty": "5 B"}), (5, {}))
+    ]
+    first, second = (record["jobs"][0]["runtime_ns"] for record in records)
+    assert first == second > 0 and records[0]["jobs"][0]["bytes"] == 5
+
+
+def test_plan_counts_points_whose_engine_has_no_empty_messages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("m.goal").write_text(GOAL.format(0))
+    Path("s.yaml").write_text(STUDY)
+    assert main(["plan", "s.yaml", "--json"]) == 0
+    assert list(json.loads(capsys.readouterr().out)["refused"].values()) == [3]

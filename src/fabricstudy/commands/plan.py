@@ -77,6 +77,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "over_memory": sum(size_bytes > limits.memory_bytes for size_bytes in memory_bytes),
         "unknown": dict(unknown),
         "missing_engines": missing_engines(planned.point.engine for planned in points.values()),
+        "refused": dict(Counter(filter(None, (engine_of(part.point.engine).lacks(part.point) for part in new)))),
         "buffer_limits": _buffer_limits(points.values()),
         "allocation_remarks": _allocation_remarks(points.values()),
         "packet_remarks": _packet_remarks(points.values()),
@@ -201,6 +202,8 @@ def show(summary: dict[str, Any]) -> None:
             print(f"warning   {problem} and would not be done; raise it, or make them smaller")
     for engine in summary["missing_engines"]:
         print(f"warning   engine {engine} is missing, its points will be skipped; see: fabricstudy list engines")
+    for reason, count in summary["refused"].items():
+        print(f"warning   {count_noun(count, 'point')} would not be simulated: {reason}")
     for limit, count in summary["buffer_limits"].items():
         print(f"warning   {count_noun(count, 'point')}: {limit}")
     for remark, count in (summary["allocation_remarks"] | summary["packet_remarks"]).items():

@@ -90,6 +90,10 @@ class Engine(Protocol):
         """Return the routing by which the engine routes offered traffic, for the asymptotes of the load."""
         return point.routing
 
+    def lacks(self, point: Point) -> str | None:
+        """Return the refusal of an optional feature that the point uses; cheap, for planning. None without one."""
+        return None
+
     def unsupported(self, point: Point, machine: Machine) -> str | None:
         """Return why the engine cannot simulate this point, or None if it can."""
         return None

@@ -17,6 +17,7 @@ from fabricstudy.workload.messages import PlacedJob, WorkloadError
 from .contract import Engine, StreamBuffers
 from .cost_model import CostModel, WorkCounts, load_cost_model, weighted_sum
 from .failures import EngineFailure, Unsupported
+from .job_traffic import traffic_classes
 from .point import Point
 
 PACKETS_OF_A_BUFFER = 4
@@ -61,6 +62,10 @@ FEATURES: dict[str, Feature] = {
     "network.send_overhead": Feature(
         lambda point: point.network.software_cost.exists,
         f"{{}} has no {COSTS}",
+    ),
+    "messages of 0 B": Feature(
+        lambda point: any(part.messages and part.message_bytes == 0 for part in traffic_classes(point)),
+        "{} has no messages of 0 B; use packet or flow, or write empty: 1 B in a pattern of kind trace",
     ),
     "jobs.start": Feature(
         lambda point: any(job.start_ns for job in point.jobs),
@@ -172,13 +177,18 @@ class ProgramEngine(Engine, ABC):
             self._last = parts, counts
         return counts
 
-    def unsupported(self, point: Point, machine: Machine) -> str | None:
+    def lacks(self, point: Point) -> str | None:
         used = {name: feature for name, feature in FEATURES.items() if feature.is_used(point)}
         for name, feature in used.items():
             if name not in self.features:
                 return feature.refusal.format(self.title)
             if point.offered is not None and name in NOT_OFFERED:
                 return feature.refusal.format("offered traffic")
+        return None
+
+    def unsupported(self, point: Point, machine: Machine) -> str | None:
+        if lacking := self.lacks(point):
+            return lacking
         try:
             self.check(point, machine)
         except Unsupported as error:

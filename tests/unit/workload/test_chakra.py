@@ -14,7 +14,7 @@ from fabricstudy.core.input_files import InputFileError
 from fabricstudy.core.log import warn_once
 from fabricstudy.workload.critical_path import critical_path_ns
 from fabricstudy.workload.matching import matched
-from fabricstudy.workload.operations import ENDED, Operations
+from fabricstudy.workload.operations import ENDED, RECEIVE, SEND, Operations
 from fabricstudy.workload.traces import chakra
 
 EXAMPLES = Path(__file__).parents[3] / "configs/traces/chakra"
@@ -80,6 +80,11 @@ def test_nodes_wait_for_the_ends_of_others(tmp_path: Path) -> None:
     waits = zip(operations.dependent.tolist(), operations.needs.tolist(), operations.when.tolist(), strict=True)
     assert set(waits) == {(0, 1, ENDED), (0, 2, ENDED), (4, 3, ENDED)}
     assert critical_path_ns(operations, np.array([50.0]), np.array([50.0])) == 6_050
+
+
+def test_an_empty_message_is_one(tmp_path: Path) -> None:
+    operations = program(tmp_path, [node(0, 5, comm_size=0, comm_dst=1)], [node(0, 6, comm_size=0, comm_src=0)])
+    assert operations.kind.tolist() == [SEND, RECEIVE] and operations.size_bytes.tolist() == [0, 0]
 
 
 def test_process_groups_have_the_ranks_that_name_them(tmp_path: Path) -> None:

@@ -138,6 +138,13 @@ def test_receives_from_any_rank_take_what_their_status_says(tmp_path: Path) -> N
     assert operations.rank[operations.partner[operations.kind == RECEIVE]].tolist() == [1, 0]
 
 
+def test_an_empty_message_is_one_and_an_empty_collective_operation_is_none(tmp_path: Path) -> None:
+    ranks = [[call("bcast", 0, DOUBLE, 0, WORLD)]] * 2
+    sender = [call("send", 0, DOUBLE, 1, 4, WORLD), *ranks[0]]
+    receiver = [call("recv", 10, DOUBLE, 0, 4, WORLD, [(0, 4)]), *ranks[1]]
+    assert messages_of(program(tmp_path, sender, receiver)) == [(0, 1, 0)]
+
+
 def test_communicators_have_ranks_and_tags_of_their_own(tmp_path: Path) -> None:
     def calls(rank: int) -> list[bytes]:
         other = rank // 2  # the rank of the other member: keys reverse the order

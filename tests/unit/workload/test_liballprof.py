@@ -78,6 +78,13 @@ def test_collective_operations_are_those_of_the_patterns(tmp_path: Path) -> None
     assert np.count_nonzero(to_root == 0) == 2
 
 
+def test_an_empty_message_is_one_and_an_empty_collective_operation_is_none(tmp_path: Path) -> None:
+    ends = ["MPI_Send:1:64:0:11,8,8:1:5:0,0,2:2", "MPI_Recv:1:64:10:11,8,8:0:5:0,1,2:9:2"]
+    files = [["MPI_Init:0:0:0", end, f"MPI_Bcast:3:1:0:2,100,1:0:0,{rank},2:4"] for rank, end in enumerate(ends)]
+    operations = read(tmp_path, *files)
+    assert operations.size_bytes[operations.kind != CALC].tolist() == [0, 0]
+
+
 @pytest.mark.parametrize(("line", "where"), [
     ("MPI_Scan:1:2:3:4:5", "run-0.txt, line 2"),
     ("MPI_Send:1:64:10:11,8,8:1:5:0,0,3:9", "run-0.txt, line 2"),

@@ -30,7 +30,9 @@ class Flow(BundledEngine):
 
     name = "flow"
     title = "the flow engine"
-    features = frozenset({"routing: ecmp", "network.virtual_channels", "network.send_overhead", "jobs.start"})
+    features = frozenset(
+        {"routing: ecmp", "network.virtual_channels", "network.send_overhead", "jobs.start", "messages of 0 B"}
+    )
     caveats = CAVEATS
     work = staticmethod(work)
     read = staticmethod(read_result)

@@ -1,6 +1,7 @@
 """The operations of a trace, each of which starts when those that it depends on have ended or started."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -8,10 +9,10 @@ import numpy as np
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.core.model import NoPhysics, Number, Whole
-from fabricstudy.core.quantities import Size
+from fabricstudy.core.model import ConfigError, NoPhysics, Number, Whole
+from fabricstudy.core.quantities import MessageSize, Size
 
-from ..operations import Operations
+from ..operations import CALC, Operations
 from ..rendezvous import CONTROL_BYTES, with_rendezvous
 from ..sequences import merged
 from ..traces.formats import Format, read_trace
@@ -67,6 +68,12 @@ class Trace(TrafficFile, Pattern, kind="trace"):
         alias="rendezvous",
         description="size above which messages wait for a request and a clear to send (RTS, CTS); left out: none do",
     )
+    empty_bytes: MessageSize = Field(
+        "0 B",
+        alias="empty",
+        validate_default=True,
+        description="size of messages of 0 bytes, for engines that have none: 1 B",
+    )
     listed_ranks: SkipJsonSchema[Whole] = 0
     operation_count: SkipJsonSchema[Whole] = 0
     sizes: SkipJsonSchema[tuple[tuple[Whole, Whole], ...]] = ()
@@ -98,7 +105,7 @@ class Trace(TrafficFile, Pattern, kind="trace"):
         above = self.rendezvous_bytes
         control = sum(2 * count for size_bytes, count in self.sizes if above is not None and size_bytes > above)
         return tuple(
-            TrafficEstimate(float(count), size_bytes, max(1, count // max(1, ranks)))
+            TrafficEstimate(float(count), size_bytes or int(self.empty_bytes), max(1, count // max(1, ranks)))
             for size_bytes, count in (*self.sizes, *[(CONTROL_BYTES, control)] * (control > 0))
         )
 
@@ -113,6 +120,9 @@ class Trace(TrafficFile, Pattern, kind="trace"):
 
     def _program(self) -> Operations:
         listed: Operations = self.listed()
+        if self.empty_bytes:
+            empty = (listed.kind != CALC) & (listed.size_bytes == 0)
+            listed = replace(listed, size_bytes=np.where(empty, self.empty_bytes, listed.size_bytes))
         return listed if self.rendezvous_bytes is None else with_rendezvous(listed, self.rendezvous_bytes)
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:

@@ -99,7 +99,7 @@ def _add(calls: Calls, node: Node, members: tuple[int, ...]) -> int:
     if node.kind in (SENT, RECEIVED):
         kind, end = (SEND, "comm_dst") if node.kind == SENT else (RECEIVE, "comm_src")
         peer, tag = node.whole(end, None, MAX_RANKS), node.whole("comm_tag", 0, TAGS)
-        return add(calls.rank, calls.line, kind, 0.0, max(1, node.whole("comm_size", None)), peer, tag)
+        return add(calls.rank, calls.line, kind, 0.0, node.whole("comm_size", None), peer, tag)
     if _is_collective(node):
         name, size = _COLLECTIVES[node.whole("comm_type", None, len(_COLLECTIVES))], node.whole("comm_size", 0)
         if "comm_size" not in node.attributes and name != "barrier":
@@ -108,8 +108,7 @@ def _add(calls: Calls, node: Node, members: tuple[int, ...]) -> int:
         calls.last = [(begin, ENDED)]
         if name == "alltoall":
             size = -(-size // len(members))
-        if size or name == "barrier":
-            calls.collective(name, size, node.whole("root", 0, len(members)), members)
+        calls.collective(name, size, node.whole("root", 0, len(members)), members)
         end_ = add(calls.rank, calls.line, CALC, 0.0, 0, -1, -1)
         calls.program.wait(end_, calls.last)
         return end_

@@ -289,7 +289,7 @@ class _Rank:
         if name in _OF_BLOCKS:
             self.of_blocks(name, values, of)
             return
-        root, size = values[_ROOTS[name]] if name in ROOTED else 0, 1
+        root, size = values[_ROOTS[name]] if name in ROOTED else 0, 0
         if name == "reduce_scatter":
             size = self.size(sum(values[1]), values[2])
         elif name in ("bcast", "reduce", "allreduce"):
@@ -299,8 +299,7 @@ class _Rank:
             size = self.size(*(values[5:7] or values[1:3]))
         elif name != "barrier":
             size = self.size(*values[2:4])
-        if size:
-            self.calls.collective(name, size, root, of.members)
+        self.calls.collective(name, size, root, of.members)
 
     def of_blocks(self, name: str, values: list[Any], of: Communicator) -> None:
         """Take part in a collective operation with blocks of different sizes, without the empty ones."""

@@ -121,7 +121,7 @@ def _check_world(calls: Calls, communicator: str) -> None:
 def _collective(calls: Calls, name: str, arguments: list[str]) -> None:
     _check_world(calls, arguments[-1])
     if name == "barrier":
-        calls.collective(name, 1)
+        calls.collective(name, 0)
         return
     # Buffers come before count and datatype.
     count = 1 if name in ("allgather", "alltoall", "bcast", "gather", "scatter") else 2

@@ -1,8 +1,8 @@
 """The MPI calls of ranks, one after another, as operations.
 
 What passes between two calls is computation. A blocking call ends before the next one, a non-blocking one only starts
-before it; waiting for requests needs their ends. Collective operations are those of this project (`expansion`). Empty
-messages have one byte, the minimum here.
+before it; waiting for requests needs their ends. Collective operations are those of this project (`expansion`); those
+of 0 bytes send nothing, as in MPICH, but for a barrier.
 """
 
 from array import array
@@ -94,7 +94,7 @@ def expansion(name: str, size_bytes: int, root: int, ranks: int, algorithms: Alg
     kind, default = _PATTERNS[name]
     written: dict[str, Any] = {"kind": kind}
     if default:
-        written["message"] = f"{max(1, size_bytes)} B"
+        written["message"] = f"{size_bytes} B"
         # The other algorithms of a broadcast divide the vector, which a reduction in reverse would not.
         written["algorithm"] = default if name == "reduce" else dict(algorithms).get(kind, default)
     if name in ROOTED:
@@ -105,7 +105,7 @@ def expansion(name: str, size_bytes: int, root: int, ranks: int, algorithms: Alg
         problem = f"{messages:,.0f} messages in one operation of {ranks} ranks"
         raise ConfigError(problem, "choose another algorithm with collectives, or use fewer ranks", code="out-of-range")
     sends = pattern.sends(ranks, np.random.default_rng(0))
-    size = np.full(len(sends.phase), max(1, size_bytes)) if sends.size_bytes is None else sends.size_bytes
+    size = np.full(len(sends.phase), size_bytes) if sends.size_bytes is None else sends.size_bytes
     phases = [
         (sends.source[chosen].astype(np.int64), sends.destination[chosen].astype(np.int64), size[chosen])
         for chosen in (sends.phase == phase for phase in np.unique(sends.phase))
@@ -232,7 +232,7 @@ class Calls:
         """Send or receive; with a request the next call follows the start. Messages to itself take no time."""
         if peer == self.rank:
             return
-        operation = self._add(kind, 0.0, max(1, size), peer, tag)
+        operation = self._add(kind, 0.0, size, peer, tag)
         if request is None:
             self.last = [(operation, ENDED)]
         else:
@@ -248,7 +248,7 @@ class Calls:
     def exchange(self, sent: Iterable[tuple[int, int, int]], received: Iterable[tuple[int, int, int]]) -> None:
         """Send and receive at the same time; each is a peer, bytes and a tag."""
         ends = [(SEND, *end) for end in sent] + [(RECEIVE, *end) for end in received]
-        added = [self._add(kind, 0.0, max(1, size), peer, tag) for kind, peer, size, tag in ends if peer != self.rank]
+        added = [self._add(kind, 0.0, size, peer, tag) for kind, peer, size, tag in ends if peer != self.rank]
         self.last = [(operation, ENDED) for operation in added] or self.last
 
     def wait(self, requests: Iterable[int]) -> None:
@@ -270,7 +270,7 @@ class Calls:
         `root` is a rank of the communicator.
         """
         members = members or tuple(range(self.program.ranks))
-        if len(members) == 1:
+        if len(members) == 1 or (size == 0 and name != "barrier"):
             return
         if not 0 <= size <= MAX_TRAFFIC_BYTES or not 0 <= root < len(members):
             problem = f"MPI_{name.capitalize()} of {size} B with root {root} in a communicator of {len(members)}"

@@ -209,7 +209,7 @@ class _Rank:
         if operation is None:
             raise InputFileError("the end of a receive without its begin", "trace the whole program")
         if peer != self.rank:
-            self.calls.program.change(operation, RECEIVE, max(1, size), peer, tag)
+            self.calls.program.change(operation, RECEIVE, size, peer, tag)
         self.complete(event)
 
     def complete(self, event: Any) -> None:
@@ -229,8 +229,7 @@ class _Rank:
             size = event.size_sent or event.size_received // (ranks - 1)
         elif known in ("bcast", "scatter"):
             size = event.size_received or event.size_sent // (ranks - 1)
-        if size or known == "barrier":
-            self.calls.collective(known, size, event.root if known in ROOTED else 0, members)
+        self.calls.collective(known, size, event.root if known in ROOTED else 0, members)
 
 
 _EVENTS: dict[str, Callable[[_Rank, Any], None]] = {

@@ -107,7 +107,7 @@ def _collective(calls: Calls, kernel: Kernel, operation: Operation, groups: dict
             for sizes in (operation.sent, operation.received)
         )
         calls.exchange(*ends)
-    elif size or operation.name == "barrier":
+    else:
         size = -(-size // len(members)) if operation.name == "alltoall" else size
         root = operation.root if operation.name in ROOTED else 0
         calls.collective(operation.name, size, root, members)
