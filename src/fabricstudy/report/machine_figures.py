@@ -7,8 +7,9 @@ from fabricstudy.core.model import ConfigError
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.definitions import read_machine
 from fabricstudy.machine.graph import Machine
-from fabricstudy.study.figures import MachineFigure
+from fabricstudy.study.figures import JobsFigure, MachineFigure
 from fabricstudy.study.plan import Plan, rows_of_figure
+from fabricstudy.study.sweep import PointRow
 from fabricstudy.table.files import Tables
 from fabricstudy.table.select import label_text
 from fabricstudy.workload.allocation.base import NO_JOB
@@ -26,24 +27,29 @@ _COLUMN = {"bytes": "load_bytes", "stall": "stall_ns"}
 
 def draw_machine_figure(figure: MachineFigure, tables: Tables, plan: Plan, inputs: InputFiles) -> Drawing:
     """Draw the machines of points."""
-    chosen = {label: rows[0] for label, rows in rows_of_figure(figure, plan.rows).items()}
-    if not chosen:
-        raise NothingToDraw("no point of the study is selected")
-    if len(chosen) > MAX_PANELS:
-        raise NothingToDraw(f"{len(chosen)} machines side by side; choose at most {MAX_PANELS} by `where`")
+    chosen = drawn_points(figure, plan, MAX_PANELS, "machines side by side")
     scenes = []
-    for label, row in chosen.items():
+    for title, row in chosen.items():
         planned = plan.points[row.point_id]
         machine = read_machine(inputs.machines, planned.machine_id)
         holder = _holder(planned.point, machine, inputs)
         load = None if figure.load is None else _load(_COLUMN[figure.load], row.point_id, machine, tables)
-        title = f"{figure.columns}: {label_text(label)}" if figure.columns else ""
         scenes.append(Scene(machine, row.job_names, holder, load, title))
     try:
         canvas, description, basis = draw_machines(scenes, figure.load, f"seed {next(iter(chosen.values())).seed}")
     except ConfigError as reason:
         raise NothingToDraw(str(reason)) from None
     return Drawing(canvas, f"Machine. {description}", basis, min(len(scenes), 2))
+
+
+def drawn_points(figure: MachineFigure | JobsFigure, plan: Plan, most: int, noun: str) -> dict[str, PointRow]:
+    """Return the point of each panel by its title. Raises NothingToDraw without any, or above `most` of them."""
+    rows = {label: panel[0] for label, panel in rows_of_figure(figure, plan.rows).items()}
+    if not rows:
+        raise NothingToDraw("no point of the study is selected")
+    if len(rows) > most:
+        raise NothingToDraw(f"{len(rows)} {noun}; choose at most {most} by `where`")
+    return {f"{figure.columns}: {label_text(label)}" if figure.columns else "": row for label, row in rows.items()}
 
 
 def _holder(point: Point, machine: Machine, inputs: InputFiles) -> Int32s:

@@ -10,11 +10,11 @@ from matplotlib.patches import Patch
 from fabricstudy.core.arrays import Floats
 from fabricstudy.core.phrasing import count_noun
 from fabricstudy.study.figures import JobsFigure
-from fabricstudy.study.plan import Plan, rows_of_figure
+from fabricstudy.study.plan import Plan
 from fabricstudy.table.files import Tables
-from fabricstudy.table.select import label_text
 
 from .figure_style import Drawing, NothingToDraw, add_footnote, add_legend
+from .machine_figures import drawn_points
 
 MAX_PANELS, MAX_VECTOR_BARS = 4, 1500
 """More panels cannot be read; more bars are drawn as an image."""
@@ -27,16 +27,12 @@ IDLE = "#e4e4e4"
 
 def draw_program(figure: JobsFigure, tables: Tables, plan: Plan) -> Drawing:
     """Draw the operations of points."""
-    chosen = {label: rows[0] for label, rows in rows_of_figure(figure, plan.rows).items()}
-    if not chosen:
-        raise NothingToDraw("no point of the study is selected")
-    if len(chosen) > MAX_PANELS:
-        raise NothingToDraw(f"{len(chosen)} charts in a figure; choose at most {MAX_PANELS} by `where`")
+    chosen = drawn_points(figure, plan, MAX_PANELS, "charts in a figure")
     all_rows = tables.operations
-    panels = {label: all_rows[all_rows["point_id"] == row.point_id] for label, row in chosen.items()}
-    for label, rows in panels.items():
+    panels = {title: all_rows[all_rows["point_id"] == row.point_id] for title, row in chosen.items()}
+    for title, rows in panels.items():
         if rows.empty:
-            raise NothingToDraw(f"point {chosen[label].point_id} has no operations on record, of at most 64 ranks")
+            raise NothingToDraw(f"point {chosen[title].point_id} has no operations on record, of at most 64 ranks")
     drawn = pd.concat(panels.values())
     # Short bars lie upon long ones.
     lasting_ns = (drawn["end_ns"] - drawn["start_ns"]).groupby(drawn["mark"]).sum()
@@ -46,8 +42,7 @@ def draw_program(figure: JobsFigure, tables: Tables, plan: Plan) -> Drawing:
     canvas = Canvas(figsize=(7.6, 1.2 + 0.08 * ranks + 0.6 * len(panels)), layout="constrained")
     grid = canvas.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
     descriptions = []
-    for axes, (label, rows) in zip(grid, panels.items(), strict=True):
-        title = f"{figure.columns}: {label_text(label)}" if figure.columns else ""
+    for axes, (title, rows) in zip(grid, panels.items(), strict=True):
         axes.set_title(title)
         descriptions.append(f"{title} {_draw_panel(axes, rows, colours)}".strip())
     last_us = float(drawn["end_ns"].max()) / 1e3

@@ -9,7 +9,6 @@ from pydantic import BeforeValidator, Field
 
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.core.columns import KEYS, NAMES
-from fabricstudy.core.errors import Code
 from fabricstudy.core.model import ConfigError, Flag, Model, Name, check_all, model_check
 
 from .figures import AnyFigure, Condition, Label, Names, RankCorrelation, ScatterFigure, Selection, as_tuple
@@ -279,11 +278,7 @@ def selections_of(figures: Iterable[AnyFigure], claims: Iterable[Claim]) -> Iter
 def _check_ids(section: str, ids: list[str]) -> None:
     for index, name in enumerate(ids):
         if name in ids[:index]:
-            raise _error("duplicate id", "use distinct ids", f"{section}.{index}.id", name, "duplicate")
-
-
-def _error(problem: str, remedy: str, path: str, value: object, code: Code) -> ConfigError:
-    return ConfigError(problem, remedy, (path,), value, code)
+            raise ConfigError("duplicate id", "use distinct ids", (f"{section}.{index}.id",), name, "duplicate")
 
 
 def _choices(names: Iterable[str], section: str) -> str:
@@ -327,14 +322,14 @@ class KnownNames:
         if selection.schedule is not None:
             if selection.schedule not in self.schedules:
                 remedy = _choices(self.schedules, "schedules")
-                raise _error("no such schedule", remedy, f"{path}.schedule", selection.schedule, "unknown-name")
+                raise ConfigError("no such schedule", remedy, (f"{path}.schedule",), selection.schedule, "unknown-name")
             keys = ("class_nodes",) if selection.draws_jobs else KEYS[selection.table]
             axes = [*self.schedules[selection.schedule], *keys, "seed"]
         else:
             axes = self._axes(path, selection)
         unknown = sorted(selection.axes().difference(axes))
         if unknown:
-            raise _error("no such axis", f"use one of {', '.join(axes)}", path, unknown[0], "unknown-name")
+            raise ConfigError("no such axis", f"use one of {', '.join(axes)}", (path,), unknown[0], "unknown-name")
         if selection.of_points:
             self._check_stored(path, selection)
 
@@ -343,7 +338,7 @@ class KnownNames:
         name = selection.experiment
         if name not in self.experiments:
             remedy = f"use one of {', '.join(sorted(self.experiments))}"
-            raise _error("no such experiment", remedy, f"{path}.experiment", name, "unknown-name")
+            raise ConfigError("no such experiment", remedy, (f"{path}.experiment",), name, "unknown-name")
         names = NAMES.get(selection.table, {})
         axes = {*self.experiments[name], *KEYS[selection.table], *names, "seed"}
         if selection.table == "jobs" and selection.reduce_jobs != "each":
@@ -360,10 +355,10 @@ class KnownNames:
         for column in selection.numbers():
             if (column.endswith("slowdown") or column in ("baseline_ns", "variation")) and name not in self.slowed:
                 remedy = f"set slowdown: true for the experiment {name!r}"
-                raise _error("this experiment has no baseline runs", remedy, path, column, "not-comparable")
+                raise ConfigError("this experiment has no baseline runs", remedy, (path,), column, "not-comparable")
         if selection.of_links and name not in self.linked:
             problem = "the loads of single links of this experiment are not stored"
-            raise _error(problem, f"write link_loads: {name} in the study", path, name, "missing-key")
+            raise ConfigError(problem, f"write link_loads: {name} in the study", (path,), name, "missing-key")
 
     def _check_across(self, path: str, figure: ScatterFigure) -> None:
         """Refuse a figure whose marks do not have the labels that identify rows of the analysis of its x."""
@@ -377,12 +372,12 @@ class KnownNames:
         if unmatched:
             remedy = f"name an axis {unmatched[0]}, or select one of its labels in x_where"
             problem = f"marks have no {unmatched[0]}, which is a key of this analysis"
-            raise _error(problem, remedy, f"{path}.x_analysis", name, "unknown-name")
+            raise ConfigError(problem, remedy, (f"{path}.x_analysis",), name, "unknown-name")
 
     def _check_columns(self, path: str, selection: Selection, name: str, key: str = "analysis") -> None:
         if name not in self.analyses:
             remedy = _choices(self.analyses, "analyses")
-            raise _error("no such analysis", remedy, f"{path}.{key}", name, "unknown-name")
+            raise ConfigError("no such analysis", remedy, (f"{path}.{key}",), name, "unknown-name")
         analysis = self.analyses[name]
         for names, known_names, noun in (
             (selection.axes() - {"seed"}, analysis.columns(), "column"),
@@ -391,4 +386,4 @@ class KnownNames:
             unknown = sorted(set(names) - set(known_names))
             if unknown:
                 remedy = f"use one of {', '.join(known_names)}"
-                raise _error(f"the analysis has no such {noun}", remedy, path, unknown[0], "unknown-name")
+                raise ConfigError(f"the analysis has no such {noun}", remedy, (path,), unknown[0], "unknown-name")

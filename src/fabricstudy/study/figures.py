@@ -116,6 +116,9 @@ class Selection(Model):
     NUMBERS: ClassVar[tuple[str, ...]] = ()
     """Keys that name columns of numbers."""
 
+    DRAWS_JOBS: ClassVar[bool] = False
+    """Whether it draws, of a schedule, the jobs and not rows of a table."""
+
     @property
     def of_points(self) -> bool:
         """Return whether it reads rows of simulations."""
@@ -129,7 +132,7 @@ class Selection(Model):
     @property
     def draws_jobs(self) -> bool:
         """Return whether it draws the jobs of a schedule."""
-        return False
+        return self.DRAWS_JOBS and self.schedule is not None
 
     def _named(self, keys: Iterable[str]) -> Iterator[str]:
         for value in (getattr(self, key) for key in keys):
@@ -172,13 +175,15 @@ def unit_factor(column: str, unit: str) -> float:
     return to_unit(f"1 {base_unit}", unit, base_unit)
 
 
-def check_unit(key: str, column: str, unit: str | None) -> None:
+def check_unit(key: str, column: str, unit: str | None, normalise_to: Mapping[str, Label] | None = None) -> None:
     """Refuse a unit, which is at `key`, that does not suit the numbers of a column.
 
-    Raises ConfigError if the column has no unit, or one of another dimension.
+    Raises ConfigError if the column has no unit, or one of another dimension, or its numbers are normalised.
     """
     if unit is None:
         return
+    if normalise_to:
+        raise ConfigError("normalised values have no unit", "leave it out", (key,), unit, "conflicting-keys")
     if column_unit(column) is None:
         raise ConfigError(f"column {column} has no unit", "leave it out", (key,), unit, "conflicting-keys")
     try:
@@ -186,12 +191,6 @@ def check_unit(key: str, column: str, unit: str | None) -> None:
     except ConfigError:
         problem = f"not a unit of {column}, which is in {column_unit(column)}"
         raise ConfigError(problem, "use one like ms, MB or GB/s", (key,), unit, "invalid-quantity") from None
-
-
-def _refuse_unit(unit: str | None, normalise_to: Mapping[str, Label]) -> None:
-    if unit and normalise_to:
-        problem = "normalised values have no unit"
-        raise ConfigError(problem, "leave it out", ("unit",), unit, "conflicting-keys")
 
 
 def as_tuple(value: Any) -> Any:
@@ -230,6 +229,7 @@ class JobsFigure(Selection, Picture):
     """
 
     AXES = ("where", "columns")
+    DRAWS_JOBS = True
 
     kind: Literal["timeline", "gantt"] = Field(description="kind of the drawing")
     from_s: Moment | None = Field(None, alias="from", description="start of the time window")
@@ -243,10 +243,6 @@ class JobsFigure(Selection, Picture):
             problem = "this kind draws the jobs of a schedule"
             raise ConfigError(problem, "write schedule: NAME", ("schedule",), code="unknown-name")
 
-    @property
-    def draws_jobs(self) -> bool:
-        return self.schedule is not None
-
 
 class EcdfFigure(Selection, Panels):
     """Cumulative distribution of column `x` over the selected links, jobs or rows of an analysis.
@@ -257,6 +253,7 @@ class EcdfFigure(Selection, Panels):
 
     AXES = ("where", "hue", "columns", "rows")
     NUMBERS = ("x",)
+    DRAWS_JOBS = True
 
     kind: Literal["ecdf"]
     reduce_jobs: JobReduction = Field("each", description=JOB_REDUCTION)
@@ -276,10 +273,6 @@ class EcdfFigure(Selection, Panels):
         else:
             self._check_numbers()
             check_unit("unit", self.x, self.unit)
-
-    @property
-    def draws_jobs(self) -> bool:
-        return self.schedule is not None
 
 
 class MachineFigure(Selection, Picture):
@@ -366,8 +359,7 @@ class Figure(Selection, Panels):
         if kind == "bar" and not self.from_zero:
             problem = "the axis of bars begins at 0"
             raise ConfigError(problem, "leave it out", ("from_zero",), False, "conflicting-keys")
-        _refuse_unit(self.unit, self.normalise_to)
-        check_unit("unit", self.y, self.unit)
+        check_unit("unit", self.y, self.unit, self.normalise_to)
 
 
 class Across(Selection):
@@ -424,8 +416,7 @@ class ScatterFigure(Selection, Panels):
             if getattr(self, key) and self.x_analysis is None:
                 problem = "this key needs x_analysis"
                 raise ConfigError(problem, "add x_analysis, or use where", (key,), code="conflicting-keys")
-        _refuse_unit(self.unit, self.normalise_to)
-        check_unit("unit", self.y, self.unit)
+        check_unit("unit", self.y, self.unit, self.normalise_to)
         check_unit("x_unit", self.x, self.x_unit)
 
     def across(self) -> Across | None:
@@ -465,8 +456,7 @@ class HeatmapFigure(Selection, Panels):
         self._check_numbers()
         if self.x == self.y:
             raise ConfigError("both axes are the same", "use another one", ("y",), self.y, "duplicate")
-        _refuse_unit(self.unit, self.normalise_to)
-        check_unit("unit", self.value, self.unit)
+        check_unit("unit", self.value, self.unit, self.normalise_to)
 
 
 class LoadFigure(Selection, Panels):

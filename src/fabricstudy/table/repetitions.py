@@ -128,10 +128,6 @@ class Combination:
         return stein_seeds(self.first_ns, float(self.rule.until), 10 * self.rule.most)
 
 
-def _adaptive(study: Study) -> dict[str, Seeds]:
-    return {name: part.seeds for name, part in study.all_experiments.items() if part.seeds.is_adaptive}
-
-
 def longest_ns(tables: Tables) -> pd.Series[float]:
     """Return the runtime of each point, by its id: that of its slowest job."""
     runtimes: pd.Series[float] = tables.jobs[~tables.jobs["background"]].groupby("point_id")["runtime_ns"].max()
@@ -139,7 +135,7 @@ def longest_ns(tables: Tables) -> pd.Series[float]:
 
 
 def _combinations(study: Study, tables: Tables) -> Iterator[Combination]:
-    rules = _adaptive(study)
+    rules = {name: part.seeds for name, part in study.all_experiments.items() if part.seeds.is_adaptive}
     points = tables.points[tables.points["experiment"].isin(list(rules)) & (tables.points["status"] == DONE)]
     points = points.assign(time_ns=points["point_id"].map(longest_ns(tables)).astype(float)).sort_values(
         "seed", kind="stable"

@@ -117,8 +117,8 @@ def jobs_of(pipeline: Pipeline) -> StudyJobs:
     machines = {
         name: MachineJob(
             machines=[f"m{key}" for key in chunk.keys],
-            digest=pipeline.machine_digest(name),
-            structure=pipeline.structure_digest(name),
+            digest=pipeline.machine_digest("machine", name),
+            structure=pipeline.machine_digest("structure", name),
         )
         for name, chunk in pipeline.machine_chunks.items()
     }
@@ -158,9 +158,9 @@ def jobs_of(pipeline: Pipeline) -> StudyJobs:
             for name, chunk in pipeline.run_chunks.items()
         },
         analyses={name: pipeline.analysis_digest(name) for name in pipeline.plan.study.analyses},
-        table=pipeline.table_digest,
+        table=pipeline.code("table"),
         report=ReportJob(
-            digest=pipeline.report_digest,
+            digest=pipeline.code("report"),
             machines=list(machines),
             workloads=list(pipeline.workload_chunks) if pipeline.plan.draws_machines else [],
             schedules=[name for name, chunk in pipeline.run_chunks.items() if chunk.drawn],

@@ -173,31 +173,16 @@ class Pipeline:
 
     def analysis_digest(self, name: str) -> str:
         analysis = self.plan.study.analyses[name]
-        return _digest([analysis.model_dump_json(), self._code("table")])
+        return _digest([analysis.model_dump_json(), self.code("table")])
 
-    @property
-    def table_digest(self) -> str:
-        """Digest of the code of the tables."""
-        return self._code("table")
-
-    @property
-    def report_digest(self) -> str:
-        """Digest of the code of the report."""
-        return self._code("report")
-
-    def _code(self, package: str) -> str:
+    def code(self, package: str) -> str:
         """Digest of a package, of those that it may import, and of the extensions of the study."""
         return f"{code_digest(package)} {self.plan.study.extension_package}"
 
-    def machine_digest(self, chunk: str) -> str:
-        """Digest of the machines of a chunk, and of their code."""
+    def machine_digest(self, stage: str, chunk: str) -> str:
+        """Digest of the machines of a chunk, and of the code of a stage that builds or analyses them."""
         keys = self.machine_chunks[chunk].keys
-        return _digest([*keys, code_of("machine", [self.plan.machines[f"m{key}"] for key in keys])])
-
-    def structure_digest(self, chunk: str) -> str:
-        """Digest of the machines of a chunk, and of the code that analyses them."""
-        keys = self.machine_chunks[chunk].keys
-        return _digest([*keys, code_of("structure", [self.plan.machines[f"m{key}"] for key in keys])])
+        return _digest([*keys, code_of(stage, [self.plan.machines[f"m{key}"] for key in keys])])
 
     def workload_digest(self, chunk: str) -> str:
         """Digest of the workloads of a chunk, and of their code."""
@@ -210,7 +195,7 @@ class Pipeline:
         """Digest of all that the plan contains; some of it, such as names of jobs, is in no id."""
         names = [*self.batches, *self.machine_chunks, *self.workload_chunks, *self.run_chunks]
         source = hashlib.sha256(self.file.read_bytes()).hexdigest()
-        return _digest([source, *self.plan.points, *self.plan.runs, *names, self._code("study")])
+        return _digest([source, *self.plan.points, *self.plan.runs, *names, self.code("study")])
 
     @property
     def identity(self) -> str:

@@ -301,7 +301,8 @@ def summary_lines(studies: Mapping[str, StudyJobs], since_s: float) -> list[str]
     """Return the final lines of a run that began at `since_s`: the status of its points, and the reports."""
     seen: set[str] = set()
     counted = [line for name, jobs in studies.items() for line in count_points(name, jobs, since_s, seen)]
-    return [*counted, *report_lines(studies)]
+    pages = [page for name in studies if (page := REPORTS / name / "index.html").is_file()]
+    return [*counted, *(f"The report: {page}" for page in pages)]
 
 
 def check_points(studies: Mapping[str, StudyJobs]) -> None:
@@ -355,12 +356,6 @@ def _records(study: str, jobs: StudyJobs) -> Iterator[dict[str, Any]]:
                 yield record
     if damaged:
         yield from ({"status": "damaged", "reason": damaged} for _ in range(jobs.points - len(read)))
-
-
-def report_lines(studies: Iterable[str]) -> list[str]:
-    """Return a line for the report of each study that has one."""
-    pages = [page for name in studies if (page := REPORTS / name / "index.html").is_file()]
-    return [f"The report: {page}" for page in pages]
 
 
 def count_points(study: str, jobs: StudyJobs, since_s: float, seen: set[str]) -> list[str]:
