@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.core.model import ConfigError, NoPhysics, Number, Whole
+from fabricstudy.core.model import NoPhysics, Number, Whole
 from fabricstudy.core.quantities import MessageSize, Size
 
 from ..operations import CALC, Operations
