@@ -31,8 +31,8 @@ seeds: 3
 TWO_HOPS_NS = 4 * 40 + 3 * 100
 """Latency on a ring between nodes of routers 2 hops apart: four cables of 40 ns, and three routers of 100 ns."""
 FILES = {
-    "list": ("m.csv", "messages", HEAD + "0,0,1,0\n"),
-    "goal": ("m.goal", "trace", GOAL.format(0)),
+    "list": ("m.csv", "messages", HEAD + "0,0,1,{}\n"),
+    "goal": ("m.goal", "trace", GOAL),
 }
 
 
@@ -41,10 +41,12 @@ def record_of(folder: Path, engine: str, pattern: dict[str, Any], text: str = ""
     folder.mkdir(exist_ok=True)
     if name:
         (folder / name).write_text(text)
-    machine = {"kind": "torus", "shape": [4], "bandwidth": "1 GB/s"}
+    # Between nodes and routers of its torus, CODES has no bandwidth.
+    bandwidth = {"links": "1 GB/s", "host": "2 GB/s"} if engine == "codes" else "1 GB/s"
+    machine = {"kind": "torus", "shape": [4], "bandwidth": bandwidth}
     every_second = {"allocation": {"kind": "explicit", "nodes": [0, 2]}}
     job = {"pattern": pattern, "mapping": "linear"} | (job if "nodes" in job else every_second | job)
-    sections = {"machine": machine, "routing": "minimal", "jobs": [job], "engine": engine, "seed": 1}
+    sections = {"machine": machine, "routing": "dimension-order", "jobs": [job], "engine": engine, "seed": 1}
     point = Point.model_validate(sections, context={"folder": folder}, by_alias=True, by_name=False)
     planned = PlannedPoint(point_id(point), machine_id(point.machine), point)
     record: Record = simulate_in_folder(planned, folder / "run", Limits())["record"]
@@ -63,7 +65,7 @@ def times(record: Record) -> tuple[float, float]:
 @pytest.mark.parametrize("name", FILES)
 def test_an_empty_message_of_a_file_takes_the_latency(tmp_path: Path, name: str, engine: str) -> None:
     file, kind, text = FILES[name]
-    record = record_of(tmp_path, engine, {"kind": kind, "file": file}, text, file)
+    record = record_of(tmp_path, engine, {"kind": kind, "file": file}, text.format(0), file)
     assert times(record) == (TWO_HOPS_NS, TWO_HOPS_NS) and record["jobs"][0]["bytes"] == 0
 
 
@@ -99,7 +101,9 @@ def test_empty_messages_among_others_all_arrive(tmp_path: Path, engine: str) -> 
 @pytest.mark.parametrize("name", FILES)
 def test_others_refuse_empty_messages(tmp_path: Path, name: str, engine: str) -> None:
     file, kind, text = FILES[name]
-    assert record_of(tmp_path, engine, {"kind": kind, "file": file}, text, file)["status"] == "unsupported"
+    for size, status in ((0, "unsupported"), (200, "done")):
+        record = record_of(tmp_path / str(size), engine, {"kind": kind, "file": file}, text.format(size), file)
+        assert record["status"] == status, record["reason"]
 
 
 @pytest.mark.parametrize("engine", engines("packet", "caminos", "sst", "codes"))
@@ -108,10 +112,10 @@ def test_empty_messages_of_a_trace_may_have_bytes(tmp_path: Path, engine: str) -
         record_of(
             tmp_path / str(size), engine, {"kind": "trace", "file": "m.goal", **keys}, GOAL.format(size), "m.goal"
         )
-        for size, keys in ((0, {"empty": "5 B"}), (5, {}))
+        for size, keys in ((0, {"empty": "200 B"}), (200, {}))
     ]
     first, second = (record["jobs"][0]["runtime_ns"] for record in records)
-    assert first == second > 0 and records[0]["jobs"][0]["bytes"] == 5
+    assert first == second > 0 and records[0]["jobs"][0]["bytes"] == 200
 
 
 def test_plan_counts_points_whose_engine_has_no_empty_messages(

@@ -16,7 +16,7 @@ import pytest
 
 from fabricstudy.core.store import checksummed_line, read_checksummed
 
-from .conftest import ROOT, TINY, Workplace, processes_of, wait_until
+from .conftest import BIN, ROOT, TINY, Workplace, processes_of, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -44,6 +44,20 @@ def points(workplace: Workplace) -> list[dict[str, str]]:
 
 def all_done(workplace: Workplace, rows: int) -> bool:
     return [row["status"] for row in points(workplace)] == ["done"] * rows
+
+
+def test_failed_points_fail_the_run_unless_the_study_allows_them(workplace: Workplace) -> None:
+    workplace.stand_in(ILL)  # seed 2
+    status = [str(BIN / "fabricstudy"), "status", "tiny.yaml", "--json"]
+    for allowed in (False, True):
+        workplace.write_study(f"allow_failed_points: {str(allowed).lower()}\n{TINY}")
+        workplace.run(code=0 if allowed else 1)
+        assert {row["seed"] for row in points(workplace) if row["status"] == "failed"} == {"2"}
+        done = subprocess.run(status, cwd=workplace.folder, env=workplace.environment, capture_output=True, text=True)
+        assert json.loads(done.stdout)["failed"] == 4, done.stdout
+    run = [str(BIN / "fabricstudy"), "run", "tiny.yaml", "--cores", "1"]
+    workplace.write_study()
+    assert subprocess.run(run, cwd=workplace.folder, env=workplace.environment, capture_output=True).returncode == 1
 
 
 def test_a_simulator_that_misbehaves_costs_its_own_points(workplace: Workplace) -> None:
