@@ -31,7 +31,9 @@ MODULES: dict[str, dict[str, str]] = {
         "annealing", "best", "curve", "exchange", "file", "greedy", "linear", "orb", "random", "recursive-bisection",
     ),
     "message sizes": dict.fromkeys(["lognormal", "table", "uniform"], "fabricstudy.workload.sizes"),
-    "order": dict.fromkeys(["fcfs", "largest-first", "shortest-first", "wfp"], "fabricstudy.schedule.order.orders"),
+    "order": dict.fromkeys(["fcfs", "largest-first", "shortest-first"], "fabricstudy.schedule.order.simple") | _modules(
+        "schedule.order", "wfp",
+    ),
     "partition list": _modules("schedule.partition_list", "cuboids", "nodes", "shapes"),
     "pattern": dict.fromkeys(["gather", "incast", "scatter"], "fabricstudy.workload.pattern.rooted") | _modules(
         "workload.pattern",

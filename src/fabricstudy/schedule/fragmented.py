@@ -17,7 +17,7 @@ from fabricstudy.workload.messages import WorkloadError
 
 from .backfill.rules import Easy
 from .jobs import Jobs
-from .order.orders import Fcfs
+from .order.simple import Fcfs
 from .partitions import NodePool
 from .simulate import checked_jobs, simulate_schedule
 from .trace.base import Trace

@@ -14,7 +14,7 @@ from fabricstudy.machine.base import Topology
 from .backfill.base import Backfill
 from .backfill.rules import Easy
 from .order.base import Order
-from .order.orders import Fcfs
+from .order.simple import Fcfs
 from .partition_list.base import PartitionList
 from .slowdown import Slowdown
 from .trace.base import Trace

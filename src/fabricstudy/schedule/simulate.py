@@ -14,7 +14,7 @@ from fabricstudy.core.source import extension_package
 from .backfill.base import Backfill
 from .jobs import Jobs
 from .order.base import Order
-from .order.orders import Fcfs
+from .order.simple import Fcfs
 from .partitions import NodePool, Partitions
 from .result import ScheduleResult, UtilisationSeries
 from .state import CONSERVATIVE, DRAIN, EASY, NONE, initial_state, size_classes

@@ -17,7 +17,7 @@ from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine
 from fabricstudy.schedule.backfill.rules import Easy
 from fabricstudy.schedule.fragmented import Fragmented
-from fabricstudy.schedule.order.orders import Fcfs
+from fabricstudy.schedule.order.simple import Fcfs
 from fabricstudy.schedule.partitions import NodePool
 from fabricstudy.schedule.simulate import simulate_schedule
 from fabricstudy.schedule.trace.base import Trace
