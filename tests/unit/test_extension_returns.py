@@ -29,6 +29,7 @@ from fabricstudy.machine.grids import TorusConfig
 from fabricstudy.schedule import NodePool, simulate_schedule
 from fabricstudy.schedule.jobs import Jobs
 from fabricstudy.schedule.simulate import _check_score, checked_jobs
+from fabricstudy.structure.prices import Tariff
 from fabricstudy.table.analyses import analysis_table, write_analysis
 from fabricstudy.table.files import read_analyses, read_tables
 from fabricstudy.workflow.jobs import read_jobs
@@ -59,6 +60,7 @@ from fabricstudy.machine.grids import TorusConfig
 from fabricstudy.routing.base import Routing
 from fabricstudy.schedule.backfill.base import Backfill
 from fabricstudy.schedule.order.base import Order
+from fabricstudy.schedule.partition_list.base import PartitionList
 from fabricstudy.schedule.trace.base import Trace
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.block_sizes import BlockSizes
@@ -125,6 +127,10 @@ class AnySizes(MessageSizes, kind="any-sizes"):
     def mean_bytes(self):
         return RETURNED[0]
     def quantiles(self, shares):
+        return RETURNED[0]
+
+class AnyList(PartitionList, kind="any-list"):
+    def partitions(self, machine):
         return RETURNED[0]
 
 class AnyTrace(Trace, kind="any-trace"):
@@ -510,6 +516,24 @@ def test_a_trace_has_jobs_in_order_or_is_refused(name: str, value: Any) -> None:
         assert np.array_equal(simulate_schedule(NodePool(4), found[0], fcfs, easy).ran, found[0].nodes <= 4)
     Anything.returns(value)
     assert refused(partial(checked_jobs, trace, 4, 1, 1, Path()))
+
+
+@settings(max_examples=50, deadline=None)
+@given(value=VALUES)
+def test_a_list_has_partitions_or_is_refused(value: Any) -> None:
+    Anything.returns(value)
+    assert refused(partial(Anything.module.AnyList().checked_partitions, TorusConfig.model_validate(RING)))
+    Anything.returns(NodePool(4))
+    assert not refused(partial(Anything.module.AnyList().checked_partitions, TorusConfig.model_validate(RING)))
+
+
+@settings(max_examples=50, deadline=None)
+@given(value=st.one_of(VALUES, st.floats()), place=st.integers(2, 8).filter(lambda place: place != 4))
+def test_prices_are_numbers_or_are_refused(value: Any, place: int) -> None:
+    prices: list[Any] = ["USD", 2014, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+    prices[place] = value
+    is_number = isinstance(value, int | float) and value == value
+    assert refused(partial(Tariff, *prices)) != is_number
 
 
 @pytest.mark.parametrize("rule", [None, -1, 4, "easy"])

@@ -8,7 +8,6 @@ from typing import Any
 
 from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.core.parquet import read_parquet
-from fabricstudy.core.returned import Returned
 
 from .partitions import NodePool, Partitions
 from .result import UtilisationSeries
@@ -24,12 +23,7 @@ def partitions_of_run(planned: PlannedRun) -> Partitions | NodePool:
     if planned.list_id not in _lists:
         if len(_lists) == MAX_CACHED_LISTS:
             del _lists[next(iter(_lists))]
-        returned = Returned(planned.run.partitions, "partitions")
-        with returned.time_limit():
-            partitions = planned.run.partitions.partitions(planned.run.machine)
-        if not isinstance(partitions, NodePool):
-            returned.instance(partitions, Partitions)
-        _lists[planned.list_id] = partitions
+        _lists[planned.list_id] = planned.run.partitions.checked_partitions(planned.run.machine)
     return _lists[planned.list_id]
 
 

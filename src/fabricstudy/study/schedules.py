@@ -84,7 +84,7 @@ class RunPlanner:
         identity = list_id(run.machine, run.partitions)
         if identity not in self._lists:
             with at_path("partitions"):
-                self._lists[identity] = run.partitions.partitions(run.machine)
+                self._lists[identity] = run.partitions.checked_partitions(run.machine)
         partitions = self._lists[identity]
         largest, most = run.trace.max_nodes(partitions.block_nodes), max(part.nodes for part in partitions.variants)
         if largest is not None and largest > most:

@@ -8,6 +8,7 @@ from pydantic_core import CoreSchema
 from fabricstudy.core.errors import suggestion
 from fabricstudy.core.kinds import Kind
 from fabricstudy.core.model import ConfigError, Whole
+from fabricstudy.core.returned import Returned
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.grid import GridConfig
 
@@ -97,6 +98,13 @@ class PartitionList(Kind, family="partition list"):
         is not a grid.
         """
         raise NotImplementedError
+
+    def checked_partitions(self, machine: Topology) -> Partitions | NodePool:
+        """Return the partitions; raises ConfigError if those of an extension are of another type, or never returned."""
+        returned = Returned(self, "partitions")
+        with returned.time_limit():
+            found = self.partitions(machine)
+        return found if isinstance(found, NodePool) else returned.instance(found, Partitions)
 
 
 def grid_of(machine: Topology) -> GridConfig:

@@ -1,6 +1,7 @@
 """Base class of price lists."""
 
 from dataclasses import dataclass
+from math import isnan
 
 import numpy as np
 
@@ -27,6 +28,14 @@ class Tariff:
     electrical_m: float
     optical: float
     optical_m: float
+
+    def __post_init__(self) -> None:
+        for name in ("router", "port", "electrical", "electrical_m", "optical", "optical_m"):
+            price = getattr(self, name)
+            if not isinstance(price, int | float) or isnan(price):
+                found = "NaN" if isinstance(price, float) else type(price).__name__
+                problem = f"a price list with {found} as its price {name}"
+                raise FabricstudyError(f"{problem}; write a number, or infinity for what the list lacks", "extension")
 
     def routers(self, ports: Floats) -> Floats:
         """Return the prices of routers with these numbers of ports.
