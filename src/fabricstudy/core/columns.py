@@ -27,7 +27,8 @@ REPETITIONS = ("precise", "not precise", "first seeds", "all seeds", "no variati
 """Outcomes of a combination whose number of seeds depends on results."""
 
 SCREENED = (
-    "among the fastest", "among the front", "possibly the fastest", "possibly on the front", "sampled", "not simulated",
+    "among the fastest", "nearest to the front", "possibly the fastest", "possibly on the front", "sampled",
+    "not simulated",
 )  # fmt: skip
 """Outcomes of a combination that is screened."""
 

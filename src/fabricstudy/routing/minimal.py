@@ -4,7 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fabricstudy.core.arrays import Floats, Ints
+from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.machine.distances import Adjacency, adjacency, path_weights
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.search import starts
@@ -42,7 +42,8 @@ class MinimalRoutes(ObliviousMemorylessRoutes):
             raise ValueError("the machine is not connected")
         return load
 
-    support = Routes.support
+    def support(self, flows: Flows) -> Bools:
+        return Routes.support(self, flows)  # by the kernel of loads, in place of next hops
 
     def path_graph(self, flows: Flows) -> PathGraph | None:
         from .kernels import minimal_ways

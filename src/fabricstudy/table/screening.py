@@ -65,7 +65,7 @@ class Screened:
         rank = stats.rankdata(self.over_fastest, method="min")
         front = self.screen.or_ == "front"
         return [
-            ("among the front" if front else "among the fastest") if place <= most
+            ("nearest to the front" if front else "among the fastest") if place <= most
             else ("possibly on the front" if front else "possibly the fastest") if probability > ERROR
             else "sampled" if drawn
             else "not simulated"

@@ -55,10 +55,9 @@ class _Step:
     def build(self) -> Operations:
         pattern, stages = self.pattern, self.pattern.parallel.pipeline
         waiting = [passes(pattern.schedule, stage, stages, pattern.micro_batches)[::-1] for stage in range(stages)]
-        no_input = {True: 0, False: stages - 1}  # stages whose forward or backward passes need none
         while any(waiting):
             for stage, order in enumerate(waiting):
-                while order and (stage == no_input[order[-1][0]] or (stage, *order[-1]) in self.inputs):
+                while order and self._has_input(stage, *order[-1]):
                     self._pass(stage, *order.pop())
         for stage in range(stages):
             blocks = pattern.blocks(stage)[::-1]
@@ -69,6 +68,10 @@ class _Step:
                 for block in blocks:
                     self._reduce(stage, block, "all-gather")
         return self.program.operations()
+
+    def _has_input(self, stage: int, forward: bool, number: int) -> bool:
+        is_end = stage == (0 if forward else self.pattern.parallel.pipeline - 1)
+        return is_end or (stage, forward, number) in self.inputs
 
     def _pass(self, stage: int, forward: bool, number: int) -> None:
         """Add the pass of a micro-batch through a stage, and the messages to the next one."""

@@ -104,7 +104,7 @@ def test_a_front_has_what_is_faster_than_all_that_is_no_dearer(tmp_path: Path) -
     rows = screening_table(study, collect(first, records(first), []))
     # Bandwidth has a price, so that the cheapest design is on the front, and each faster one, too.
     assert rows.groupby("message")["price_per_node"].nunique().tolist() == [40, 40]
-    assert (rows["outcome"] == "among the front").all() and (rows["over_fastest"] == 1).all()
+    assert (rows["outcome"] == "nearest to the front").all() and (rows["over_fastest"] == 1).all()
 
 
 @pytest.mark.parametrize(
