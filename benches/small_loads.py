@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import tempfile
 from collections import Counter
@@ -27,7 +28,7 @@ MACHINES: dict[str, tuple[dict[str, Any], str]] = {
     "slim-fly": ({"q": 5, "nodes_per_router": 2}, "minimal"),
     "megafly": ({"groups": 9, "leaves_per_group": 4, "spines_per_group": 4, "nodes_per_leaf": 2}, "minimal"),
 }
-CASES = (("800 Gb/s", 0.01), ("400 Gb/s", 0.02), ("100 Gb/s", 0.05))
+BANDWIDTHS, LOADS = ("100 Gb/s", "200 Gb/s", "400 Gb/s", "800 Gb/s"), (0.01, 0.02, 0.05)
 
 
 def state(kind: str, bandwidth: str, load: float, seed: int) -> State:
@@ -51,7 +52,7 @@ def state(kind: str, bandwidth: str, load: float, seed: int) -> State:
 
 def main(seeds: int = 20) -> None:
     """Print the number of seeds with each state."""
-    for bandwidth, load in CASES:
+    for bandwidth, load in itertools.product(BANDWIDTHS, LOADS):
         for kind in MACHINES:
             states = Counter(state(kind, bandwidth, load, seed) for seed in range(1, seeds + 1))
             print(f"{kind:10} {bandwidth} {load:.0%}:", dict(states), flush=True)

@@ -12,8 +12,8 @@ from fabricstudy.core.phrasing import count_noun, cpu_time, duration
 from fabricstudy.core.store import point_store
 from fabricstudy.engine.buffers import least_buffer_limit, may_be_short
 from fabricstudy.engine.failures import Unsupported
-from fabricstudy.engine.few_packets import few_packets
 from fabricstudy.engine.forecast import measured_factors, predicted_cpu_s
+from fabricstudy.engine.packet_remarks import packet_remarks
 from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.engine.registry import engine_of, missing_engines
 from fabricstudy.engine.validity import is_valid, is_valid_with_same_input
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "refused": dict(Counter(filter(None, (engine_of(part.point.engine).lacks(part.point) for part in new)))),
         "buffer_limits": _buffer_limits(points.values()),
         "allocation_remarks": _allocation_remarks(points.values()),
-        "packet_remarks": _packet_remarks(points.values()),
+        "packet_remarks": packet_remarks(planned.point for planned in points.values()),
         "estimates": _estimates(points.values()),
     }  # fmt: skip
     if args.list:
@@ -133,16 +133,6 @@ def _allocation_remarks(planned: Iterable[PlannedPoint]) -> dict[str, int]:
             nodes = sum(job.node_count(point.machine.nodes) for job in jobs if job.allocation == allocation)
             if remark := allocation.remark(nodes, point.machine.nodes):
                 found[f"allocation {allocation.kind}: {remark}"] += 1
-    return dict(found)
-
-
-def _packet_remarks(planned: Iterable[PlannedPoint]) -> dict[str, int]:
-    """Return which programs have much of their bytes in messages of few packets, each with its number of points."""
-    found: Counter[str] = Counter()
-    for point in (planned_point.point for planned_point in planned):
-        remarks = list(few_packets(point))
-        if remarks and engine_of(point.engine).stream_buffers(point, point.machine.build()):
-            found.update(remarks)
     return dict(found)
 
 

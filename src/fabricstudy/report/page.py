@@ -106,7 +106,7 @@ def render(
             *screening_sentences(tables),
             *summaries.spot_check_summary(tables),
             *summaries.buffer_limits(tables),
-            *summaries.few_packet_remarks(plan, tables),
+            *summaries.size_remarks(plan, tables),
         ],
         machine=_machine_picture(plan, tables.points, inputs),
         lead=None if lead is None else pictures[0],

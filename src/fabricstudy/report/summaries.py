@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import pandas as pd
@@ -10,7 +9,7 @@ import pandas as pd
 from fabricstudy.core.columns import DONE, NOT_RUN, SPOT_CHECK, UNDECIDED
 from fabricstudy.core.phrasing import count_noun, quantity
 from fabricstudy.core.quantities import HOUR_S
-from fabricstudy.engine.few_packets import few_packets
+from fabricstudy.engine.packet_remarks import packet_remarks
 from fabricstudy.engine.registry import engine_of, simulates
 from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.study.model import Study
@@ -130,11 +129,10 @@ def buffer_limits(tables: Tables) -> list[str]:
     ]
 
 
-def few_packet_remarks(plan: Plan, tables: Tables) -> list[str]:
-    """Return a sentence on each program with many messages of few packets, on engines that simulate packets."""
+def size_remarks(plan: Plan, tables: Tables) -> list[str]:
+    """Return a sentence on each size of packets that decides times, on engines that simulate packets."""
     simulated = set(tables.jobs.loc[tables.jobs["buffer_limit"].notna(), "point_id"])
-    points = [planned.point for name, planned in plan.points.items() if name in simulated]
-    found = Counter(text for point in points for text in few_packets(point))
+    found = packet_remarks(planned.point for name, planned in plan.points.items() if name in simulated)
     return [f"Packets: {text} ({count_noun(count, 'point')})." for text, count in found.items()]
 
 

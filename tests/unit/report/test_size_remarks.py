@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fabricstudy.report.summaries import few_packet_remarks
+from fabricstudy.report.summaries import size_remarks
 from fabricstudy.study.file import validate_study
 from fabricstudy.study.plan import plan
 
@@ -31,6 +31,6 @@ def test_messages_of_few_packets_are_named(packet: str, warnings: int) -> None:
     without_packets = tables.jobs["engine"] == "flow"
     tables.jobs["buffer_limit"] = 1.0
     tables.jobs.loc[without_packets, "buffer_limit"] = float("nan")
-    remarks = few_packet_remarks(planned, tables)
+    remarks = size_remarks(planned, tables)
     assert without_packets.any() and len(remarks) == warnings
     assert all(remark.endswith("(1 point).") for remark in remarks)
