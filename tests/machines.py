@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fabricstudy.engine.point import Point, silent
+from fabricstudy.engine.point import Point, idle_job
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import LinkClass, Machine
 from fabricstudy.routing.base import Routing
@@ -63,7 +63,7 @@ def point_on(
 
 def baseline_point(point: Point, job: int) -> Point:
     """Return the point in which only `job` communicates, on the nodes it has in `point`."""
-    return point.model_copy(update={"jobs": (*map(silent, point.jobs[:job]), point.jobs[job])})
+    return point.model_copy(update={"jobs": (*map(idle_job, point.jobs[:job]), point.jobs[job])})
 
 
 def place_jobs(point: Point, machine: Machine) -> list[PlacedJob]:

@@ -48,7 +48,7 @@ class PairBytes:
         parts, first = [(none, none, np.empty(0))], 0
         for index, job in enumerate(jobs):
             ranks, pattern = job.rank_count(nodes, cores_per_node), job.pattern
-            if not job.background and not pattern.silent:
+            if not job.background and not pattern.is_idle:
                 try:
                     pattern.check_ranks(ranks)
                 except ConfigError as error:

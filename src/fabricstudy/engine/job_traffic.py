@@ -61,7 +61,7 @@ def _traffic_by_job(jobs: tuple[Job, ...], nodes: int, cores: int) -> tuple[JobT
     for job in jobs:
         pattern = job.pattern
         # The pattern of an extension may state no traffic.
-        if pattern.silent or type(pattern).traffic is Pattern.traffic:
+        if pattern.is_idle or type(pattern).traffic is Pattern.traffic:
             continue
         iterations = getattr(pattern, "iterations", 1)
         ranks, ranks_per_node = job.rank_count(nodes, cores), job.ranks_on_node(cores)

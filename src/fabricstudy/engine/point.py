@@ -53,7 +53,7 @@ class Point(Model):
     def _has_classes(self) -> None:
         for index, job in enumerate(self.jobs):
             classes = [name for name, _ in self.network.classes]
-            optional = not classes or job.pattern.silent
+            optional = not classes or job.pattern.is_idle
             if job.traffic_class not in classes and not (job.traffic_class is None and optional):
                 problem = "no such traffic class" if job.traffic_class else "the job has no traffic class"
                 remedy = f"use one of {', '.join(classes)}" if classes else "list it with its share in network.classes"
@@ -108,7 +108,7 @@ def machine_id(machine: Topology) -> str:
     return digest("m", canonical_json(machine.physics()))
 
 
-def silent(job: Job) -> Job:
+def idle_job(job: Job) -> Job:
     """Return a job that occupies the nodes of `job` and sends nothing."""
     idle = {"name": "app", "pattern": Idle(), "mapping": LinearMapping(), "background": False, "compute": None}
     idle |= {"traffic_class": None, "start_ns": 0.0, "load": None}

@@ -106,7 +106,7 @@ def _workloads(points: Sequence[Point]) -> str:
         (job.name, job.pattern.kind, getattr(job.pattern, "message_bytes", None), job.node_count(point.machine.nodes))
         for point in points
         for job in point.jobs
-        if not job.pattern.silent
+        if not job.pattern.is_idle
     )
     names = list(dict.fromkeys(fact[0] for fact in facts))
     many, texts = len(names) > _MOST_JOBS, []

@@ -33,7 +33,7 @@ def check_point(machine: Topology, routing: Routing, jobs: Sequence[Job], offere
     for number, job in enumerate(jobs):
         _check_trait(machine, job.allocation, "allocation", ("jobs", str(number), "allocation"))
     background = [number for number, job in enumerate(jobs) if job.background]
-    if background and all(job.background or job.pattern.silent for job in jobs):
+    if background and all(job.background or job.pattern.is_idle for job in jobs):
         problem = "all communicating jobs are background jobs, so that the simulation would never end"
         path = ("jobs", str(background[0]), "background")
         raise ConfigError(problem, "leave background out of one of them", path, True, code="conflicting-keys")
@@ -123,7 +123,7 @@ def _check_ranks(machine: Topology, job: Job, path: tuple[str, ...]) -> None:
         problem = f"more ranks than {job.ranks_per_core} for each of the {machine.cores_per_node} cores of a node"
         remedy, path = "lower it, or raise ranks_per_core or machine.cores_per_node", (*path, "ranks_per_node")
         raise ConfigError(problem, remedy, path, job.ranks_per_node, code="does-not-fit")
-    if job.pattern.silent:
+    if job.pattern.is_idle:
         return
     if ranks < 2:
         problem = f"the pattern {job.pattern.kind} needs at least 2 ranks and gets {ranks}"

@@ -173,7 +173,7 @@ def _check_job_names(study: Study, rows: Sequence[PointRow], points: Mapping[str
             if row.experiment != selection.experiment:
                 continue
             jobs = points[row.point_id].point.jobs
-            busy = [job.name for job in jobs if not job.pattern.silent and not job.background]
+            busy = [job.name for job in jobs if not job.pattern.is_idle and not job.background]
             names = [name for name in busy if wanted is None or fulfils(name, wanted)]
             if len(set(names)) < len(names):
                 name = next(name for name in names if names.count(name) > 1)
@@ -227,7 +227,7 @@ def _of_point(
     if selection.table not in ("jobs", "interference"):
         return [labels]
     jobs = points[row.point_id].point.jobs
-    sending = [number for number, job in enumerate(jobs) if not job.pattern.silent]
+    sending = [number for number, job in enumerate(jobs) if not job.pattern.is_idle]
     # A background job has no number in the tables.
     busy = [number for number in sending if not jobs[number].background]
     # A job is identified by its number, unless the comparison names it.

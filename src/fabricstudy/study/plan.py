@@ -255,8 +255,8 @@ class _Planner:
         baseline_ids: list[list[str] | None] = [None] * len(jobs)
         if experiment.slowdown:
             for number, job in enumerate(jobs):
-                if not job.model.pattern.silent and not job.model.background:
-                    alone = (*map(self._sections.silent, jobs[:number]), self._sections.from_start(job))
+                if not job.model.pattern.is_idle and not job.model.background:
+                    alone = (*map(self._sections.idle, jobs[:number]), self._sections.from_start(job))
                     baseline = sections._replace(jobs=alone)
                     baseline_ids[number] = self._add_points(baseline, experiment.seeds.all)
         names = tuple(job.model.name for job in jobs)

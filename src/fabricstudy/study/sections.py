@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from fabricstudy.core.errors import combine_errors
 from fabricstudy.core.model import ConfigError, Model
-from fabricstudy.engine.point import Point, canonical_json, silent
+from fabricstudy.engine.point import Point, canonical_json, idle_job
 from fabricstudy.engine.point_file import SECTIONS
 from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.routing.minimal import Minimal
@@ -65,7 +65,7 @@ class SectionCache:
         self._context = {"folder": folder}
         self._checked: dict[tuple[str, str], Section] = {}
         self._mistakes: list[ConfigError] = []
-        self._silent: dict[Section, Section] = {}
+        self._idle: dict[Section, Section] = {}
         self._counted: dict[Section, list[Section]] = {}
         self._fitting: set[tuple[Section | None, ...]] = set()
 
@@ -129,11 +129,11 @@ class SectionCache:
             self._counted[job] = list(map(section_of, job.model.copies()))
         return self._counted[job]
 
-    def silent(self, job: Section) -> Section:
+    def idle(self, job: Section) -> Section:
         """Return the job on the same nodes that sends nothing."""
-        if job not in self._silent:
-            self._silent[job] = section_of(silent(job.model))
-        return self._silent[job]
+        if job not in self._idle:
+            self._idle[job] = section_of(idle_job(job.model))
+        return self._idle[job]
 
     def from_start(self, job: Section) -> Section:
         """Return the job as it starts with the simulation."""

@@ -160,7 +160,7 @@ class Job(Model):
 
     @model_check
     def _computes_in_phases(self) -> None:
-        if self.compute is not None and self.pattern.silent:
+        if self.compute is not None and self.pattern.is_idle:
             problem = f"{self.pattern.kind} has no phases to compute in"
             raise ConfigError(problem, "omit compute", ("compute",), code="conflicting-keys")
         if self.compute is not None and self.pattern.has_operations:

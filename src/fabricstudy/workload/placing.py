@@ -245,7 +245,7 @@ def _operations(pattern: Pattern, messages: Messages, ranks: int) -> Operations:
 
 def _check_pattern(pattern: Pattern, ranks: int) -> None:
     """Raise WorkloadError if a pattern does not exist for a number of ranks, or has too many messages."""
-    if pattern.silent:
+    if pattern.is_idle:
         return
     if ranks < 2:
         raise WorkloadError(f"the pattern {pattern.kind} needs at least 2 ranks; give the job more nodes")

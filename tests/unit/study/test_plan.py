@@ -74,7 +74,7 @@ def test_single_job_is_its_own_alone_point(study_of: Callable[..., Study]) -> No
 
 
 def test_alone_points(study_of: Callable[..., Study]) -> None:
-    """The first job alone loses its successors; the second keeps a silent predecessor; an idle one has none."""
+    """The first job alone loses its successors; the second keeps an idle predecessor; an idle one has none."""
     result = plan(study_of(jobs=TWO_JOBS, slowdown=True))
     row = result.rows[0]
     point = result.points[row.point_id].point

@@ -184,7 +184,7 @@ def _check_computing(point: Point) -> None:
 
 
 def _check_jobs(point: Point) -> None:
-    busy = sum(not job.pattern.silent for job in point.jobs)
+    busy = sum(not job.pattern.is_idle for job in point.jobs)
     if busy > MAX_JOBS:
         raise Unsupported(f"CODES simulates up to {MAX_JOBS} communicating jobs, not {busy}; use another engine")
     if max((load.message_bytes for load in traffic_classes(point)), default=0) >= MESSAGE_BYTES_END:
@@ -215,7 +215,7 @@ def _check_sharing(point: Point) -> None:
             f"on several processes CODES has other times on a {point.machine.kind} under {point.routing.kind}; leave "
             "engine.processes out"
         )
-    listed = model is not None and model.job_links == "hops" and sum(not job.pattern.silent for job in point.jobs) > 1
+    listed = model is not None and model.job_links == "hops" and sum(not job.pattern.is_idle for job in point.jobs) > 1
     if listed and isinstance(point.engine, files.CodesSettings) and point.engine.job_links:
         raise Unsupported(
             "on several processes CODES lists hops twice after a rollback; set engine.job_links: false, or leave "

@@ -40,7 +40,7 @@ class Flow(BundledEngine):
     def check(self, point: Point, machine: Machine) -> None:
         """Raise `Unsupported` for routings that cannot be listed, several jobs, and short messages."""
         listed(point.routing, machine)
-        if sum(not job.pattern.silent for job in point.jobs) > 1:
+        if sum(not job.pattern.is_idle for job in point.jobs) > 1:
             raise Unsupported(
                 "flows model interference of jobs by shared links only, without buffers that fill with packets of "
                 "other jobs; use the engine packet"

@@ -234,7 +234,7 @@ def _wait(requests: npt.NDArray[np.uint64], start_s: float) -> bytes:
 def check_native(point: Point) -> None:
     """Raise `Unsupported` for patterns without motif, background jobs, and jobs that compute."""
     for job in point.jobs:
-        if not job.pattern.silent:
+        if not job.pattern.is_idle:
             native_motif(job, job.rank_count(point.machine.nodes, point.machine.cores_per_node))
     if any(job.background for job in point.jobs):
         raise Unsupported("Ember's own motifs cannot be repeated in the background; leave engine.motifs out")

@@ -81,7 +81,7 @@ def max_partners_estimate(pattern: Pattern, ranks: int) -> float:
     >>> max_partners_estimate(Stencil.model_validate({"message": "1 kB", "iterations": 10}), 64)
     12.0
     """
-    if pattern.silent or pattern.follows_placement or ranks < 2:
+    if pattern.is_idle or pattern.follows_placement or ranks < 2:
         return 0.0
     return min(ranks - 1.0, 2 * pattern.traffic_messages(ranks) / ranks / float(getattr(pattern, "iterations", 1)))
 

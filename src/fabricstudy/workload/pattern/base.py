@@ -185,7 +185,7 @@ class Pattern(Kind, family="pattern"):
     has_places: ClassVar[bool] = False
     """It defines `places`, the coordinates used by some mappings."""
 
-    silent: ClassVar[bool] = False
+    is_idle: ClassVar[bool] = False
     """It never sends anything."""
 
     has_operations: ClassVar[bool] = False

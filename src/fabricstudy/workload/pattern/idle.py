@@ -8,7 +8,7 @@ from .base import Pattern, Sends, TrafficEstimate
 class Idle(Pattern, kind="idle"):
     """The job occupies its nodes and sends nothing."""
 
-    silent = True
+    is_idle = True
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         return ()
