@@ -126,3 +126,15 @@ def test_plan_counts_points_whose_engine_has_no_empty_messages(
     Path("s.yaml").write_text(STUDY)
     assert main(["plan", "s.yaml", "--json"]) == 0
     assert list(json.loads(capsys.readouterr().out)["refused"].values()) == [3]
+
+
+def test_plan_counts_points_with_some_empty_messages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("m.csv").write_text(HEAD + "0,0,1,0\n0,1,0,5\n")
+    swept = "{engine: {of: engine, values: [packet, flow, caminos]}}"
+    study = STUDY.replace("kind: trace, file: m.goal", "kind: messages, file: m.csv")
+    Path("s.yaml").write_text(study[: study.index("sweep")] + f"sweep: {swept}\nseeds: 3\n")
+    assert main(["plan", "s.yaml", "--json"]) == 0
+    assert list(json.loads(capsys.readouterr().out)["refused"].values()) == [3]

@@ -116,6 +116,7 @@ class MessageList(TrafficFile, Pattern, kind="messages"):
     iterations: Whole = Field(1, ge=1, le=1_000_000, description="number of consecutive repetitions of the list")
     listed_ranks: SkipJsonSchema[Whole] = 0
     messages: SkipJsonSchema[Whole] = 0
+    empty_messages: SkipJsonSchema[Whole] = 0
     total_bytes: SkipJsonSchema[Whole] = 0
     phases: SkipJsonSchema[Whole] = 1
 
@@ -126,14 +127,18 @@ class MessageList(TrafficFile, Pattern, kind="messages"):
         return {
             "listed_ranks": content.ranks,
             "messages": len(content.phase),
+            "empty_messages": int((content.size_bytes == 0).sum()),
             "total_bytes": int(content.size_bytes.sum()),
             "phases": content.phases,
         }
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
-        """Count the messages by their mean size."""
-        size_bytes = self.total_bytes // max(1, self.messages)
-        return (TrafficEstimate(float(self.messages) * self.iterations, size_bytes, self.phases),)
+        """Count the empty messages, and the others by their mean size."""
+        others = self.messages - self.empty_messages
+        counts = ((others, self.total_bytes // max(1, others)), (self.empty_messages, 0))
+        return tuple(
+            TrafficEstimate(count * float(self.iterations), size, self.phases) for count, size in counts if count
+        )
 
     def check_ranks(self, ranks: int) -> None:
         self.check_listed_ranks(self.listed_ranks, f"the file has messages of {self.listed_ranks} ranks", ranks)
