@@ -264,16 +264,22 @@ class PanelGrid(NamedTuple):
         return Drawing(self.canvas, description, basis, self.axes.shape[1])
 
 
+_CHARACTERS_PER_INCH = 13
+"""Of a title, at least."""
+
+
 def panels(figure: TableFigure, frame: pd.DataFrame, share_x: bool = True, share_y: bool = True) -> PanelGrid:
     """Return titled panels, one for each pair of labels in the columns ``row`` and ``column`` of a frame."""
     rows, columns = (list(dict.fromkeys(frame[name])) for name in ("row", "column"))
     wide, high = len(columns), len(rows)
-    canvas = Canvas(figsize=(7.6 if wide < 3 else 3.1 * wide, 2.75 * high + 1.0), layout="constrained")
+    width = 7.6 if wide < 3 else 3.1 * wide
+    canvas = Canvas(figsize=(width, 2.75 * high + 1.0), layout="constrained")
     grid = canvas.subplots(high, wide, sharex=share_x, sharey=share_y, squeeze=False)
     filled = []
     for axes, (row, column) in zip(grid.flat, itertools.product(rows, columns), strict=True):
         named = ((figure.rows, row), (figure.columns, column))
-        axes.set_title(", ".join(f"{axis}: {truncate_label(label)}" for axis, label in named if axis))
+        title = ", ".join(f"{axis}: {truncate_label(label)}" for axis, label in named if axis)
+        axes.set_title(textwrap.fill(title, int(_CHARACTERS_PER_INCH * width / wide)))
         filled.append(Panel(axes, (row, column), frame[(frame["row"] == row) & (frame["column"] == column)]))
     return PanelGrid(canvas, grid, filled)
 
