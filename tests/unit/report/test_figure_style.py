@@ -24,7 +24,8 @@ def test_titles_of_panels_do_not_overlap(columns: int) -> None:
     figure: Any = SimpleNamespace(rows="pattern", columns="routing")
     with mpl.rc_context(STYLE):
         grid = panels(figure, frame)
-        FigureCanvasAgg(grid.canvas).draw()
+        canvas: Any = FigureCanvasAgg(grid.canvas)
+        canvas.draw()
     for row in grid.axes:
         boxes = [axes.title.get_window_extent() for axes in row]
         assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
