@@ -42,8 +42,8 @@ from .validity import input_digest
 RUN_FILES = "run-*.npz"
 """What each run of a point counted, in the order of `runs` in its record."""
 
-DOUBLINGS = 2
-"""How often the warm-up and the window of a run are doubled that has not settled, or decides nothing."""
+DOUBLINGS, DOUBLINGS_OF_SEARCH = 3, 2
+"""How often the warm-up and the window are doubled of a run that has not settled, or decides nothing."""
 
 
 def attempt_offered(
@@ -162,10 +162,12 @@ class OfferedRuns:
         self._runs: list[SteadyRun] = []
         record["runs"] = []
 
-    def at(self, load: float, states: Container[State] = ("steady", "saturated")) -> SteadyRun:
+    def at(
+        self, load: float, states: Container[State] = ("steady", "saturated"), doublings: int = DOUBLINGS
+    ) -> SteadyRun:
         """Return the run at a load, repeated with twice the warm-up and window until its state is among `states`."""
-        for doublings in range(DOUBLINGS + 1):
-            run = self._simulate(load, 2**doublings)
+        for doubled in range(doublings + 1):
+            run = self._simulate(load, 2**doubled)
             if state_of(run) in states:
                 break
         return run
@@ -228,7 +230,7 @@ def search_saturation(runs: OfferedRuns, tolerance: float, bound: float) -> tupl
     low, high, saturated, best, load = 0.0, bound, bound, None, bound
     first_step = step = 0.99 * resolution
     while high - low > resolution:
-        run = runs.at(load, ("steady", "unsteady", "saturated"))
+        run = runs.at(load, ("steady", "unsteady", "saturated"), DOUBLINGS_OF_SEARCH)
         state = state_of(run)
         if state == "saturated" or (state == "undecided" and growth(run).mean > MAX_GROWTH):
             high = load
