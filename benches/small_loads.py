@@ -1,6 +1,6 @@
 """How often small loads on fast links are judged steady: machines, speeds and loads, each with as many seeds.
 
-``python -m benches.small_loads 200`` took 4 CPU minutes for 14,400 points.
+``python -m benches.small_loads 200`` took 70 minutes on a busy computer, for 14,400 points.
 """
 
 from __future__ import annotations
