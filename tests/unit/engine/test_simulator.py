@@ -106,7 +106,7 @@ def test_settings_are_keys_with_names_in_tables(tmp_path: Path) -> None:
     values = {"toy": "linksim", "slow": {"kind": "linksim", "slowness": 2}, "packet": "packet"}
     path = write(tmp_path, sweep={"simulator": {"of": "engine", "values": values}})
     study = plan(load_study(path))
-    assert sorted(engine_names(study).values()) == ["linksim", "linksim (slowness 2)", "packet"]
+    assert sorted(engine_names(study).values()) == ["linksim", "linksim (slow)", "packet"]
     slow = next(one for one in study.points.values() if getattr(one.point.engine, "slowness", 1) == 2)
     record = simulate_in_folder(slow, tmp_path / "run", study.study.limits)["record"]
     assert record["jobs"][0]["runtime_ns"] == pytest.approx(4_000_300.0)
