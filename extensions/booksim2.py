@@ -7,22 +7,20 @@ Translation
 -----------
 * **Cycle**: the time of a flit of `flit` bytes on a link; so all links need one bandwidth. Latencies become whole
   cycles. A message is one packet of whole flits.
-* **Router**: each of four stages takes one cycle. A longer one is not pipelined (``IQRouter::_SwitchEvaluate`` begins
+* **Router**: four stages of a cycle over `speedup`. A longer one is not pipelined (``IQRouter::_SwitchEvaluate`` begins
   with a flit when those before have left), so that other values of `network.router_latency` are refused.
 * **Buffers**: `vcs` virtual channels a port, each one queue of `network.buffer`.
 * **Machines**: BookSim2's own are torus and mesh of equal sides with a node a router, under dimension order; k-ary
   n-trees and dragonflies of 2h routers a group, h nodes a router and h global ports, arranged absolute, under minimal
   routing. Their latencies are fixed: one cycle each; on dragonflies 10 local, 100 global and 1 of a node. Its ``fly``
   has links in one direction, as no machine has. Others are an ``anynet``, on which each pair has one of its shortest
-  paths and no deadlock is prevented. A latency of a node's link there becomes a cable to the router of the node's
-  number (``AnyNet::readFile``), so that it has to be the default, one cycle.
+  paths, no deadlock is prevented, and links of nodes take one cycle.
 * **Traffic**: BookSim2's uniform traffic includes the sender, so that its rate is raised by N / (N - 1); messages of a
   node to itself are not counted, but use its links. Arrivals are Bernoulli trials, one a cycle.
 * **Measurement**: one simulation, whose sample periods are the batches; those of ``sim_count`` each have a warm-up. All
   thresholds are off: BookSim2 would end an unstable simulation at `latency_thres`, or prolong one until its mean
   latency changes little. A source creates its next message when the last one has left, with the time at which it was
-  due; at the end all sources catch up. Those that lag are taken to have fallen behind evenly from the start. The exit
-  code of a finished run is -1, that of an unstable one 0.
+  due; at the end all catch up. Those that lag are taken to do so evenly. The exit code is -1 if a run is finished.
 
 References
 ----------
@@ -48,8 +46,8 @@ from fabricstudy.routing.minimal import Minimal
 
 CONFIG, NETWORK, STATISTICS = "booksim.config", "anynet", "statistics"
 
-ROUTER_CYCLES, DRAGONFLY_CYCLES = 4, {"local": 10, "global": 100, "host": 1}
-"""Cycles of routing, of both allocations and of the crossbar; and of the link classes of BookSim2's dragonfly."""
+STAGES, DRAGONFLY_CYCLES = 4, {"local": 10, "global": 100, "host": 1}
+"""Stages of a router: routing, two allocations, and crossbar; latencies of BookSim2's dragonfly by link class."""
 
 TRAFFIC = {"uniform": "uniform", "complement": "bitcomp", "bit-reverse": "bitrev"}
 TRAFFIC |= {name: name for name in ("transpose", "shuffle")}
@@ -86,13 +84,13 @@ class BookSim2(Simulator, kind="booksim2"):
             return "BookSim2 has Bernoulli arrivals; write offered.arrivals: poisson, or use packet"
         if point.offered.message_bytes > point.network.packet_bytes or point.offered.message_bytes % self.flit_bytes:
             return "a message has to be a packet of whole flits; choose offered.message, network.packet, engine.flit"
-        if round(float(point.network.router_latency_ns) / self.cycle_ns(point)) != ROUTER_CYCLES:
-            right_ns = ROUTER_CYCLES * self.cycle_ns(point)
-            return f"a router takes {ROUTER_CYCLES} cycles; set network.router_latency to {right_ns:.4g} ns"
+        cycles, cycle_ns, of_router = self.cycles(point), self.cycle_ns(point), ceil(STAGES / self.speedup)
+        if round(float(point.network.router_latency_ns) / cycle_ns) != of_router:
+            return f"a router takes {of_router} cycles; set network.router_latency to {of_router * cycle_ns:.4g} ns"
         kind, nodes = point.offered.traffic.kind, point.machine.nodes
         if kind not in TRAFFIC or (kind != "uniform" and nodes & (nodes - 1)):
             return "BookSim2 has uniform traffic, and permutations of the bits of 2^b nodes; use these, or packet"
-        topology, cycles, cycle_ns = self.topology(point)["topology"], self.cycles(point), self.cycle_ns(point)
+        topology = self.topology(point)["topology"]
         if topology == "anynet":
             return self.unsupported_anynet(point)
         fixed = DRAGONFLY_CYCLES if topology == "dragonflynew" else dict.fromkeys(cycles, 1)
@@ -206,7 +204,7 @@ class BookSim2(Simulator, kind="booksim2"):
 
     def read_offered(self, point: BuiltPoint, folder: Path) -> SteadyRun:
         """Return the counts of a simulation, in which each sample period is a batch."""
-        text = "".join(path.read_text() for path in folder.glob(STATISTICS))
+        text, config = ("".join(path.read_text() for path in folder.glob(name)) for name in (STATISTICS, CONFIG))
         output, drained, _ = (folder / "stdout").read_text(errors="replace").partition("Draining all recorded packets")
         nodes, batches, (warmup, period) = point.machine.nodes, point.offered.batches, self.periods(point)
         printed = np.array(PERIOD.findall(output), dtype=np.float64)
@@ -215,31 +213,32 @@ class BookSim2(Simulator, kind="booksim2"):
         flits = int(point.offered.message_bytes // self.flit_bytes)
         sent = self.row(text, "pair_sent", nodes**2).reshape(nodes, nodes)
         latency = np.nan_to_num(self.row(text, "pair_plat", nodes**2).reshape(nodes, nodes))
-        away = np.where(np.eye(nodes, dtype=bool), 0, sent)
-        share, cycles = away.sum() / max(1, sent.sum()), nodes * period * np.arange(1, batches + 1)
+        away, total = np.where(np.eye(nodes, dtype=bool), 0, sent), max(1, sent.sum())
+        share, cycles = away.sum() / total, nodes * period * np.arange(1, batches + 1)
         injected, arrived = printed[warmup:, 1:3].T * cycles
+        # Sources that lag have created messages of the warm-up after it; the others are as many as were offered.
+        offered = float(re.findall(r"^injection_rate = (\S+);", config, re.M)[0]) * cycles[-1] / flits
+        late = max(0.0, sent.sum() - injected[-1])
+        late_before = min(late, max(0.0, sent.sum() - offered))
+        in_window = 1 - late_before / total
         # Flits of the warm-up have no record, and those that are under way at its end arrive later.
-        unrecorded = printed[warmup - 1 :, 3] - printed[warmup - 1 :, 4]
+        flying, unrecorded = printed[warmup - 1 :, 3], printed[warmup - 1 :, 3] - printed[warmup - 1 :, 4]
+        backlog = flying / flits + np.linspace(late_before, late, batches + 1)
         recorded = (arrived - unrecorded[0] + unrecorded[1:]) / flits
-        late = sent.sum() - injected[-1]
-        late_before = max(0.0, late) * warmup / (warmup + batches)
-        created = share * (np.diff(injected, prepend=0) + (late - late_before) / batches)
-        measured = share * np.diff(recorded, prepend=0)
+        created = np.diff(injected, prepend=0) + (late - late_before) / batches
         sums = np.diff(recorded * np.nan_to_num(printed[warmup:, 0]), prepend=0)
-        sums *= (away * latency).sum() * recorded[-1] / max(1, sent.sum()) / max(1, sums.sum())
-        of_window = 1 - late_before / max(1, sent.sum())
-        accepted = self.row(text, "accepted_packets", nodes) * batches * period - np.diagonal(sent) * of_window
-        backlog = unrecorded[0] / flits + late_before, sent.sum() - recorded[-1] + unrecorded[-1] / flits
+        sums *= (away * latency).sum() * recorded[-1] / total / max(1, sums.sum())
+        accepted = self.row(text, "accepted_packets", nodes) * batches * period - np.diagonal(sent) * in_window
         return SteadyRun(
             window_ns=batches * period * self.cycle_ns(point),
             message_ns=point.message_ns,
-            node_created=np.rint(away.sum(axis=1) * of_window).astype(np.int64),
+            node_created=np.rint(away.sum(axis=1) * in_window).astype(np.int64),
             node_arrived=np.rint(np.maximum(0, accepted)).astype(np.int64),
-            created=np.rint(created).astype(np.int64),
-            measured=np.rint(measured).astype(np.int64),
+            created=np.rint(share * created).astype(np.int64),
+            measured=np.rint(share * np.maximum(0, np.diff(recorded, prepend=0))).astype(np.int64),
             arrived=share * np.diff(arrived, prepend=0) / flits,
             latency_sum_ns=sums * self.cycle_ns(point),
-            outer_backlog=(round(share * backlog[0]), round(share * backlog[1])),
+            mean_backlog=share * (backlog[:-1] + backlog[1:]) / 2,
         )
 
     def row(self, text: str, name: str, columns: int) -> Floats:

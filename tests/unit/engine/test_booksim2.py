@@ -21,7 +21,7 @@ from fabricstudy.engine.failures import EngineFailure
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.registry import engine_of
 from fabricstudy.engine.settings import Limits
-from fabricstudy.engine.steady_state import SteadyRun, growth
+from fabricstudy.engine.steady_state import SteadyRun, growth, state_of
 
 from ...machines import DRAGONFLY
 
@@ -43,9 +43,12 @@ def known() -> Iterator[None]:
     unload_extensions(package)
 
 
-def point(machine: dict[str, Any] = PAIR, routing: Any = "minimal", offered: Any = OFFERED, **network: Any) -> Point:
+def point(
+    machine: dict[str, Any] = PAIR, routing: Any = "minimal", offered: Any = OFFERED, speedup: float = 1, **network: Any
+) -> Point:
     parts = {"packet": "64 B", "buffer": "1 kB", "router_latency": "64 ns"} | network
-    sections = {"machine": machine, "routing": routing, "offered": offered, "network": parts, "engine": "booksim2"}
+    sections = {"machine": machine, "routing": routing, "offered": offered, "network": parts}
+    sections["engine"] = {"kind": "booksim2", "speedup": speedup}
     return Point.model_validate(sections | {"seed": 1})
 
 
@@ -76,7 +79,7 @@ def test_the_recorded_latency_is_that_of_a_geometric_queue(tmp_path: Path) -> No
 
     Arrivals in each cycle with probability 1/16 and a service of 4 cycles wait for 0.25 x 3 / (2 x 0.75) cycles, 8 ns.
     """
-    for name in ("statistics", "stdout"):
+    for name in ("statistics", "stdout", "booksim.config"):
         shutil.copy(RECORDED / name, tmp_path)
     run = read_offered(point(offered=RECORDED_OFFERED), tmp_path)
     assert run.latency_sum_ns.sum() / run.measured.sum() == pytest.approx(248, rel=0.01)
@@ -85,7 +88,7 @@ def test_the_recorded_latency_is_that_of_a_geometric_queue(tmp_path: Path) -> No
     assert run.node_created / (run.window_ns / run.message_ns) == pytest.approx([0.25, 0.25], rel=0.03)
     assert run.created.sum() == pytest.approx(run.node_created.sum(), abs=4)
     assert run.arrived is not None and run.arrived.sum() == pytest.approx(run.node_arrived.sum(), abs=4)
-    assert run.outer_backlog is not None and max(run.outer_backlog) <= 8
+    assert run.mean_backlog is not None and run.mean_backlog.max() <= 8
 
 
 def period(latency: float, injected: float, accepted: float, flying: int, measured: int) -> str:
@@ -110,23 +113,25 @@ def test_messages_of_a_node_to_itself_are_not_counted(tmp_path: Path) -> None:
     """In 800 cycles 40 and 20 messages to the nodes themselves, 80 and 60 to the other one: 25 in each batch."""
     (tmp_path / "statistics").write_text(statistics("40 80 60 20", f"{100 / 800} {100 / 800}"))
     (tmp_path / "stdout").write_text(PERIODS * period(18.0, 0.125, 0.5, 0, 0) + DRAINING)
+    (tmp_path / "booksim.config").write_text("injection_rate = 0.5;\n")
     run = read_offered(point(), tmp_path)
     assert run.node_created.tolist() == [80, 60] and run.node_arrived.tolist() == [60, 80]
     assert run.measured.tolist() == run.created.tolist() == [18] * 8  # 140 of 200, in 8 batches: 17.5
     assert run.latency_sum_ns == pytest.approx([(80 * 20 + 60 * 30) / 8 * 16.0] * 8)
-    assert run.outer_backlog == (0, 0)
+    assert run.mean_backlog is not None and not run.mean_backlog.any()
 
 
 def test_a_source_that_lags_behind_is_a_growing_backlog(tmp_path: Path) -> None:
     """Sources inject 25 messages of 30 that are due in each batch, from the begin of the warm-up on: growth is 1/6."""
-    # In 12 periods 60 messages are late; 40 of them since the warm-up, at whose end 8 flits are under way.
+    # In 12 periods 60 messages are late, 20 of them in the warm-up, at whose end 8 flits are under way.
     (tmp_path / "statistics").write_text(statistics("0 120 140 0", "0.125 0.125"))
+    (tmp_path / "booksim.config").write_text("injection_rate = 0.6;\n")
     warm = 4 * period(50.0, 0.125, 0.5, 8, 0)
     (tmp_path / "stdout").write_text(warm + 8 * period(50.0, 0.125, 0.5, 8, 8) + DRAINING)
     run = read_offered(point(), tmp_path)
     assert run.created.tolist() == [30] * 8 and run.node_created.sum() == 240
-    assert run.outer_backlog == (2 + 20, 2 + 60)
-    assert growth(run).mean == pytest.approx(1 / 6)
+    assert run.mean_backlog == pytest.approx(2 + 20 + 5 * (np.arange(8) + 0.5))
+    assert growth(run).mean == pytest.approx(1 / 6) and state_of(run) == "saturated"
 
 
 STATISTICS = statistics("0 100 100 0", "0.125 0.125")
@@ -246,6 +251,8 @@ REFUSED: dict[str, dict[str, Any]] = {
     "parts of a flit": {"offered": OFFERED | {"message": "40 B"}},
     "fast routers": {"router_latency": "48 ns"},
     "slow routers": {"router_latency": "80 ns"},
+    "routers of two cycles without speedup": {"router_latency": "32 ns"},
+    "routers of four cycles with speedup": {"speedup": 2},
     "another traffic": {"machine": TORUS, "routing": "dimension-order", "offered": OFFERED | {"traffic": "tornado"}},
     "latencies of a torus": {"machine": TORUS | {"latency": "32 ns"}, "routing": "dimension-order"},
     "latencies of a dragonfly": {"machine": BALANCED | {"latency": "16 ns"}},
@@ -268,10 +275,20 @@ def test_what_booksim2_cannot_do(parts: dict[str, Any]) -> None:
     assert engine_of(of.engine).unsupported(of, of.machine.build())
 
 
+ROUTER_CYCLES = {1: 4, 1.5: 3, 2: 2, 3: 2, 4: 1}
+"""Cycles of a router by speedup: four stages, as many of them in a cycle."""
+
+
 def test_jobs_are_refused() -> None:
     job = {"share": 1.0, "pattern": {"kind": "all-to-all", "message": "1 kB"}}
     of = Point.model_validate({"machine": PAIR, "routing": "minimal", "jobs": [job], "engine": "booksim2", "seed": 1})
     assert engine_of(of.engine).unsupported(of, of.machine.build())
+
+
+@pytest.mark.parametrize(("speedup", "cycles"), ROUTER_CYCLES.items())
+def test_stages_of_a_router_share_cycles(speedup: float, cycles: int) -> None:
+    of = point(speedup=speedup, router_latency=f"{16 * cycles} ns")
+    assert engine_of(of.engine).unsupported(of, of.machine.build()) is None
 
 
 class TestWithTheProgram:
@@ -304,3 +321,15 @@ class TestWithTheProgram:
         assert row["latency_mean_ns"] > row["zero_load_ns"] * 0.99
         assert row["accepted_load"] == pytest.approx(0.05, rel=0.05)
         assert np.isfinite(row["accepted_min"])
+
+    @pytest.mark.parametrize("speedup", [1, 2, 4])
+    def test_latency_of_a_message_alone(self, speedup: float, tmp_path: Path) -> None:
+        """Three links and two routers, three flits behind the head, and 0.05 x 3 / (2 x 0.95) cycles in the queue."""
+        cycles = ROUTER_CYCLES[speedup]
+        offered = OFFERED | {"traffic": "complement", "load": 0.05}
+        of = point(offered=offered, speedup=speedup, router_latency=f"{16 * cycles} ns")
+        record = attempt_point(of, engine_of(of.engine), built(of.machine), Limits(), tmp_path)
+        assert record["status"] == "done", record["reason"]
+        assert record["latency"]["zero_load_ns"] == 16 * (3 + 2 * cycles + 4)
+        queue = 0.05 * 3 / (2 * 0.95)
+        assert record["latency"]["latency_mean_ns"] == pytest.approx(16 * (7 + 2 * cycles + queue), rel=0.003)
