@@ -23,9 +23,12 @@ from fabricstudy.engine import engine_check
 from fabricstudy.engine.attempt import TRACEBACK_FILE
 from fabricstudy.engine.batch import run_batch
 from fabricstudy.engine.built_point import BuiltPoint
+from fabricstudy.engine.contract import Engine
 from fabricstudy.engine.definitions import built
 from fabricstudy.engine.failures import Unsupported
 from fabricstudy.engine.registry import engine_of
+from fabricstudy.engine.settings import EngineSettings
+from fabricstudy.engine.simulator import Simulator
 from fabricstudy.engine.single_point import simulate_in_folder
 from fabricstudy.engine.validity import is_valid, is_valid_with_same_input
 from fabricstudy.routing.base import Routing
@@ -128,6 +131,37 @@ REFUSED: dict[str, dict[str, Any]] = {
 def test_what_it_cannot_do_is_a_row(sections: dict[str, Any], tmp_path: Path) -> None:
     record = simulated(write(tmp_path, **sections), tmp_path)["linksim"]
     assert record["status"] == "unsupported" and record["reason"]
+
+
+def names_in(text: str) -> set[str]:
+    return set(re.findall(r"`([a-z_]+)(?:\([^`]*\)| = [^`]*)?`", text))
+
+
+def test_the_page_lists_what_the_core_asks_and_what_a_simulator_has() -> None:
+    """By its types the core uses members of `Engine` only, see `make lint`."""
+    table = re.search(r"^\| `Engine` \|.*\n\| ---.*\n((?:\|.*\n)+)", PAGE, re.M)
+    assert table
+    asked = names_in("".join(row.split("|")[1] for row in table[1].splitlines()))
+    assert asked == {name for name in {*vars(Engine), *Engine.__annotations__} if not name.startswith("_")}
+    members = {name for name in vars(Simulator) if not name.startswith("_")} - {*vars(EngineSettings), "model_config"}
+    derived = {"variable", "program_path"}  # what `program` names
+    assert members - derived <= names_in(PAGE)
+
+
+def test_what_differs_from_the_study_is_for_latencies_without_load(tmp_path: Path) -> None:
+    methods = """
+    def stored_bytes(self, point): return 64.0
+    def host_latencies_ns(self, point): return 50.0
+    def expected_routing(self, routing): return Valiant()
+
+"""
+    head = ("class Linksim", "from fabricstudy.routing.valiant import Valiant\n\n\nclass Linksim")
+    path = write(tmp_path, ("    slowness:", methods + "    slowness:"), head)
+    (planned,) = plan(load_study(path)).points.values()
+    point, machine = planned.point, planned.point.machine.build()
+    engine = engine_of(point.engine)
+    assert engine.stored_bytes(point, machine) == 64.0 and engine.host_latencies_ns(point, machine) == 50.0
+    assert engine.expected_routing(point).kind == "valiant"
 
 
 def test_features_that_it_knows_are_not_refused(tmp_path: Path) -> None:
