@@ -1,7 +1,7 @@
 """BookSim2 as an engine: offered traffic on flits, virtual channels and credits.
 
-BookSim2 (https://github.com/booksim/booksim2) is not part of fabricstudy. Build it, put ``booksim`` on PATH or set
-FABRICSTUDY_BOOKSIM2 to its path, and list this file below `extensions` of a study.
+BookSim2 (Jiang et al., ISPASS 2013; https://github.com/booksim/booksim2) is not part of fabricstudy. Build it, put
+``booksim`` on PATH or set FABRICSTUDY_BOOKSIM2 to its path, and list this file below `extensions` of a study.
 
 Translation
 -----------
@@ -15,16 +15,12 @@ Translation
   routing. Their latencies are fixed: one cycle each; on dragonflies 10 local, 100 global and 1 of a node. Its ``fly``
   has links in one direction, as no machine has. Others are an ``anynet``, on which each pair has one of its shortest
   paths, no deadlock is prevented, and links of nodes take one cycle.
-* **Traffic**: BookSim2's uniform traffic includes the sender, so that its rate is raised by N / (N - 1); messages of a
-  node to itself are not counted, but use its links. Arrivals are Bernoulli trials, one a cycle.
+* **Traffic**: BookSim2's uniform traffic includes the sender, so that its rate is raised by N / (N - 1), to 1 at most
+  (the rest is backlog); messages of a node to itself are not counted, but use its links. Arrivals are Bernoulli trials.
 * **Measurement**: one simulation, whose sample periods are the batches; those of ``sim_count`` each have a warm-up. All
   thresholds are off: BookSim2 would end an unstable simulation at `latency_thres`, or prolong one until its mean
   latency changes little. A source creates its next message when the last one has left, with the time at which it was
   due; at the end all catch up. Those that lag are taken to do so evenly. The exit code is -1 if a run is finished.
-
-References
-----------
-Jiang et al.: A detailed and flexible cycle-accurate network-on-chip simulator. ISPASS 2013.
 """
 
 from __future__ import annotations
@@ -166,6 +162,7 @@ class BookSim2(Simulator, kind="booksim2"):
         assert point.load is not None
         traffic, nodes = TRAFFIC[point.offered.traffic.kind], point.machine.nodes
         warmup, period = self.periods(point)
+        rate = point.load * (nodes / (nodes - 1) if traffic == "uniform" else 1.0)
         values: Values = topology | {
             "num_vcs": self.vcs,
             "vc_buf_size": int(point.network.buffer_bytes // self.flit_bytes),
@@ -174,7 +171,7 @@ class BookSim2(Simulator, kind="booksim2"):
             "use_noc_latency": 0,
             "traffic": traffic,
             "packet_size": int(point.offered.message_bytes // self.flit_bytes),
-            "injection_rate": min(1.0, point.load * (nodes / (nodes - 1) if traffic == "uniform" else 1.0)),
+            "injection_rate": min(1.0, rate),
             "injection_rate_uses_flits": 1,
             "sample_period": period,
             "warmup_periods": warmup,
@@ -185,7 +182,8 @@ class BookSim2(Simulator, kind="booksim2"):
         }
         off = dict.fromkeys(("latency_thres", "warmup_thres", "acc_warmup_thres"), -1.0)
         off |= dict.fromkeys(("stopping_thres", "acc_stopping_thres"), 0.0)
-        (folder / CONFIG).write_text("".join(f"{key} = {value};\n" for key, value in (values | off).items()))
+        lines = [f"// rate {rate}", *(f"{key} = {value};" for key, value in (values | off).items())]
+        (folder / CONFIG).write_text("\n".join(lines) + "\n")
         return [str(self.program_path() or self.program), CONFIG]
 
     def periods(self, point: BuiltPoint) -> tuple[int, int]:
@@ -216,23 +214,25 @@ class BookSim2(Simulator, kind="booksim2"):
         away, total = np.where(np.eye(nodes, dtype=bool), 0, sent), max(1, sent.sum())
         share, cycles = away.sum() / total, nodes * period * np.arange(1, batches + 1)
         injected, arrived = printed[warmup:, 1:3].T * cycles
+        rate = float(re.findall(r"^// rate (\S+)", config)[0])
+        missing = max(0.0, rate - 1) * cycles[-1] / flits
         # Sources that lag have created messages of the warm-up after it; the others are as many as were offered.
-        offered = float(re.findall(r"^injection_rate = (\S+);", config, re.M)[0]) * cycles[-1] / flits
+        offered = min(1.0, rate) * cycles[-1] / flits
         late = max(0.0, sent.sum() - injected[-1])
         late_before = min(late, max(0.0, sent.sum() - offered))
         in_window = 1 - late_before / total
         # Flits of the warm-up have no record, and those that are under way at its end arrive later.
         flying, unrecorded = printed[warmup - 1 :, 3], printed[warmup - 1 :, 3] - printed[warmup - 1 :, 4]
-        backlog = flying / flits + np.linspace(late_before, late, batches + 1)
+        backlog = flying / flits + np.linspace(late_before, late + missing, batches + 1)
         recorded = (arrived - unrecorded[0] + unrecorded[1:]) / flits
-        created = np.diff(injected, prepend=0) + (late - late_before) / batches
+        created = np.diff(injected, prepend=0) + (late - late_before + missing) / batches
         sums = np.diff(recorded * np.nan_to_num(printed[warmup:, 0]), prepend=0)
         sums *= (away * latency).sum() * recorded[-1] / total / max(1, sums.sum())
         accepted = self.row(text, "accepted_packets", nodes) * batches * period - np.diagonal(sent) * in_window
         return SteadyRun(
             window_ns=batches * period * self.cycle_ns(point),
             message_ns=point.message_ns,
-            node_created=np.rint(away.sum(axis=1) * in_window).astype(np.int64),
+            node_created=np.rint(away.sum(axis=1) * in_window + share * missing / nodes).astype(np.int64),
             node_arrived=np.rint(np.maximum(0, accepted)).astype(np.int64),
             created=np.rint(share * created).astype(np.int64),
             measured=np.rint(share * np.maximum(0, np.diff(recorded, prepend=0))).astype(np.int64),
