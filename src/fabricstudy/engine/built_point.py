@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fabricstudy.core.arrays import Floats, Int32s, Integers, Ints
+from fabricstudy.core.arrays import Floats, Int32s, Ints
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.listed import HopList
@@ -217,13 +217,3 @@ class BuiltPoint:
             others = others[others != node]
             shares[node, others] += share / len(others)
         return shares
-
-    def permutation(self) -> Integers | None:
-        """Return the one destination of each node, itself if it sends nothing; None if some node has several."""
-        shares = self.traffic_matrix()
-        senders, targets = np.nonzero(shares)
-        if len(np.unique(senders)) < len(senders) or not np.all(shares[senders, targets] == 1):
-            return None
-        goals = np.arange(len(shares))
-        goals[senders] = targets
-        return goals

@@ -39,7 +39,11 @@ class StreamBuffers:
 
 
 class Engine(Protocol):
-    """A simulator; each has a package in `fabricstudy.engine`, whose adapter derives from this class."""
+    """A simulator: all that the other packages ask of one, with defaults.
+
+    Bundled engines derive from this class, those of extensions from `simulator.Simulator`, which answers for them;
+    docs/add-a-simulator.md lists the members of both.
+    """
 
     name: str
     simulates: bool = True

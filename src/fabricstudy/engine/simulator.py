@@ -24,6 +24,7 @@ from fabricstudy.core.kinds import kind_of
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.returned import Returned
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.base import Routing
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 
 from .built_point import BuiltPoint
@@ -135,6 +136,18 @@ class Simulator(EngineSettings):
         """Return the command on `processes` cores, if these change no result. `processes` is refused without it."""
         raise NotImplementedError
 
+    def expected_routing(self, routing: Routing) -> Routing:
+        """Return how packets of offered traffic are routed under a routing of the study, for latencies and bounds."""
+        return routing
+
+    def stored_bytes(self, point: BuiltPoint) -> float:
+        """Return the bytes of a message that a router stores before it forwards them, for latencies without load."""
+        return point.point.largest_packet_bytes if self.stores_packets else 0.0
+
+    def host_latencies_ns(self, point: BuiltPoint) -> float:
+        """Return the latencies of the links of both nodes together, for latencies without load."""
+        return 2 * point.machine.host.latency_ns
+
 
 class ExternalEngine(ProgramEngine):
     """The engine of a `Simulator`."""
@@ -183,7 +196,13 @@ class ExternalEngine(ProgramEngine):
         return 0.0
 
     def stored_bytes(self, point: Point, machine: Machine) -> float:
-        return super().stored_bytes(point, machine) if self._kind.stores_packets else 0.0
+        return _simulator(point).stored_bytes(BuiltPoint(point, machine))
+
+    def host_latencies_ns(self, point: Point, machine: Machine) -> float:
+        return _simulator(point).host_latencies_ns(BuiltPoint(point, machine))
+
+    def expected_routing(self, point: Point) -> Routing:
+        return _simulator(point).expected_routing(point.routing)
 
     def stream_buffers(self, point: Point, machine: Machine) -> StreamBuffers | None:
         return None

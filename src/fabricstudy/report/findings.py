@@ -122,14 +122,14 @@ def _effect_sentences(changes: Effects | None, meanings: Mapping[str, str]) -> l
         return f"{axis} ({meanings[axis]})" if axis in meanings else axis
 
     for index, effect in enumerate(changes.axes[:_MOST_AXES]):
-        largest = "Largest effect: " if index == 0 and len(changes.axes) > 1 else ""
+        lead = "Largest effect: " if index == 0 and len(changes.axes) > 1 else "The axis "
         within = " (within run-to-run variation)" * bool(changes.noise and effect.median <= changes.noise[0])
         factor = f"{number(effect.median, 3)}{within}"
         if effect.comparisons > 1:
             median = f"{number(effect.median, 3)} in the median{within}"
             factor = f"{median} and {number(effect.largest, 3)} at most"
         parts.append(
-            f"{largest}{named(effect.axis)} changes the {noun}{' per byte' * effect.by_rate} by a factor of "
+            f"{lead}{named(effect.axis)} changes the {noun}{' per byte' * effect.by_rate} by a factor of "
             f"{factor}, all else equal. {_best(effect, changes.noise is not None)}."
         )
     for growth in changes.growths[:_MOST_AXES]:

@@ -1,5 +1,6 @@
 """Runtimes of the same points on several engines, and verdicts on claims by engine."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -11,10 +12,12 @@ from fabricstudy.engine.point import Point, canonical_json
 from fabricstudy.engine.registry import simulates
 from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.study.claims import Claim
+from fabricstudy.study.figures import Label
 from fabricstudy.study.plan import Plan
 
 from .claims import judge
 from .files import Tables
+from .select import label_text
 
 _TWIN, _NAME = "(twin)", "(engine)"
 _BY_ENGINE = ("points", "jobs", "links", "interference", "predictors")
@@ -55,16 +58,39 @@ def _pair(busy: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
 
 
 def engine_names(plan: Plan) -> dict[EngineSettings, str]:
-    """Return the name of each engine of a plan: its kind, with the settings that differ from the defaults."""
+    """Return the name of each engine of a plan: its kind, with its label or settings if they are not the defaults.
+
+    Labels are those of axes that set whole engines, if an engine has one label and no other engine has it.
+    """
+    engines = list(dict.fromkeys(planned.point.engine for planned in plan.points.values()))
+    labels = _engine_labels(plan)
     names = {}
-    for engine in dict.fromkeys(planned.point.engine for planned in plan.points.values()):
+    for engine in engines:
         settings, changed = [], engine.physics().keys() - {"kind"}
         for name, field in type(engine).model_fields.items():
             if name in changed:
                 value = getattr(engine, name)
                 settings.append(f"{field.alias or name} {f'{value:g}' if isinstance(value, float) else value}")
-        names[engine] = f"{engine.kind} ({', '.join(settings)})" if settings else engine.kind
+        own = labels.get(engine, set())
+        is_unique = len(own) == 1 and not any(own & labels.get(other, set()) for other in engines if other != engine)
+        text = label_text(*own) if is_unique else ", ".join(settings)
+        names[engine] = f"{engine.kind} ({text})" if settings else engine.kind
     return names
+
+
+def _engine_labels(plan: Plan) -> dict[EngineSettings, set[Label]]:
+    """Return the labels of each engine, on axes that set the key `engine`."""
+    axes = {
+        (name, axis)
+        for name, experiment in plan.study.all_experiments.items()
+        for axis, changes in experiment.changes.items()
+        if all(any(path.text == "engine" for path, _ in change) for change in changes)
+    }
+    labels: dict[EngineSettings, set[Label]] = defaultdict(set)
+    for row in plan.rows:
+        own = (label for axis, label in row.labels.items() if (row.experiment, axis) in axes)
+        labels[plan.points[row.point_id].point.engine].update(label for label in own if label is not None)
+    return labels
 
 
 def engine_axes(plan: Plan) -> set[str]:

@@ -16,6 +16,7 @@ import yaml
 
 from fabricstudy.cli import main
 from fabricstudy.core import returned
+from fabricstudy.core.arrays import Floats
 from fabricstudy.core.extensions import LOADED, unload_extensions
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.store import point_store
@@ -23,9 +24,12 @@ from fabricstudy.engine import engine_check
 from fabricstudy.engine.attempt import TRACEBACK_FILE
 from fabricstudy.engine.batch import run_batch
 from fabricstudy.engine.built_point import BuiltPoint
+from fabricstudy.engine.contract import Engine
 from fabricstudy.engine.definitions import built
 from fabricstudy.engine.failures import Unsupported
 from fabricstudy.engine.registry import engine_of
+from fabricstudy.engine.settings import EngineSettings
+from fabricstudy.engine.simulator import Simulator
 from fabricstudy.engine.single_point import simulate_in_folder
 from fabricstudy.engine.validity import is_valid, is_valid_with_same_input
 from fabricstudy.routing.base import Routing
@@ -106,7 +110,7 @@ def test_settings_are_keys_with_names_in_tables(tmp_path: Path) -> None:
     values = {"toy": "linksim", "slow": {"kind": "linksim", "slowness": 2}, "packet": "packet"}
     path = write(tmp_path, sweep={"simulator": {"of": "engine", "values": values}})
     study = plan(load_study(path))
-    assert sorted(engine_names(study).values()) == ["linksim", "linksim (slowness 2)", "packet"]
+    assert sorted(engine_names(study).values()) == ["linksim", "linksim (slow)", "packet"]
     slow = next(one for one in study.points.values() if getattr(one.point.engine, "slowness", 1) == 2)
     record = simulate_in_folder(slow, tmp_path / "run", study.study.limits)["record"]
     assert record["jobs"][0]["runtime_ns"] == pytest.approx(4_000_300.0)
@@ -128,6 +132,37 @@ REFUSED: dict[str, dict[str, Any]] = {
 def test_what_it_cannot_do_is_a_row(sections: dict[str, Any], tmp_path: Path) -> None:
     record = simulated(write(tmp_path, **sections), tmp_path)["linksim"]
     assert record["status"] == "unsupported" and record["reason"]
+
+
+def names_in(text: str) -> set[str]:
+    return set(re.findall(r"`([a-z_]+)(?:\([^`]*\)| = [^`]*)?`", text))
+
+
+def test_the_page_lists_what_the_core_asks_and_what_a_simulator_has() -> None:
+    """By its types the core uses members of `Engine` only, see `make lint`."""
+    table = re.search(r"^\| `Engine` \|.*\n\| ---.*\n((?:\|.*\n)+)", PAGE, re.M)
+    assert table
+    asked = names_in("".join(row.split("|")[1] for row in table[1].splitlines()))
+    assert asked == {name for name in {*vars(Engine), *Engine.__annotations__} if not name.startswith("_")}
+    members = {name for name in vars(Simulator) if not name.startswith("_")} - {*vars(EngineSettings), "model_config"}
+    derived = {"variable", "program_path"}  # what `program` names
+    assert members - derived <= names_in(PAGE)
+
+
+def test_what_differs_from_the_study_is_for_latencies_without_load(tmp_path: Path) -> None:
+    methods = """
+    def stored_bytes(self, point): return 64.0
+    def host_latencies_ns(self, point): return 50.0
+    def expected_routing(self, routing): return Valiant()
+
+"""
+    head = ("class Linksim", "from fabricstudy.routing.valiant import Valiant\n\n\nclass Linksim")
+    path = write(tmp_path, ("    slowness:", methods + "    slowness:"), head)
+    (planned,) = plan(load_study(path)).points.values()
+    point, machine = planned.point, planned.point.machine.build()
+    engine = engine_of(point.engine)
+    assert engine.stored_bytes(point, machine) == 64.0 and engine.host_latencies_ns(point, machine) == 50.0
+    assert engine.expected_routing(point).kind == "valiant"
 
 
 def test_features_that_it_knows_are_not_refused(tmp_path: Path) -> None:
@@ -392,15 +427,7 @@ class TestBuiltPoint:
         (operations,) = built_point.operations()
         assert int(operations.size_bytes[operations.sends].sum()) == int(sent.size_bytes.sum()) == 56 * 3000
 
-    @pytest.mark.parametrize(("traffic", "is_permutation"), [("uniform", False), ("complement", True)])
-    def test_the_traffic_matrix_has_the_shares(self, traffic: str, is_permutation: bool) -> None:
+    @pytest.mark.parametrize(("traffic", "shares"), [("uniform", (1 - np.eye(8)) / 7), ("complement", np.eye(8)[::-1])])
+    def test_the_traffic_matrix_has_the_shares(self, traffic: str, shares: Floats) -> None:
         point = point_on(LINE, jobs=[], offered={"traffic": traffic, "load": 0.5})
-        built_point = BuiltPoint(point, point.machine.build(), load=0.5)
-        shares = built_point.traffic_matrix()
-        assert shares.sum(axis=1) == pytest.approx(np.ones(8)) and not shares.diagonal().any()
-        goals = built_point.permutation()
-        assert (goals is not None) is is_permutation
-        if goals is None:
-            assert np.allclose(shares[~np.eye(8, dtype=bool)], 1 / 7)
-        else:
-            assert goals.tolist() == list(range(7, -1, -1))
+        assert BuiltPoint(point, point.machine.build(), load=0.5).traffic_matrix() == pytest.approx(shares)

@@ -315,7 +315,7 @@ def check_slowest(world: World, found: re.Match[str]) -> None:
 NUMBER = r"[\d.e+]+"
 DISTRIBUTION = rf"(?P<median>{NUMBER}) in the median \((?P<low>{NUMBER}) to (?P<high>{NUMBER}), (?P<jobs>\d+) jobs?\)"
 CHECKS: list[tuple[str, Callable[[World, re.Match[str]], None]]] = [
-    (rf"(?:Largest effect: )?(?P<axis>[\w.-]+) changes the (?P<noun>.+?) by a factor of (?P<median>{NUMBER})"
+    (rf"(?:Largest effect: |The axis )(?P<axis>[\w.-]+) changes the (?P<noun>.+?) by a factor of (?P<median>{NUMBER})"
      rf"(?: in the median)?(?: \(within run-to-run variation\))?(?: and (?P<most>{NUMBER}) at most)?, all else equal\. "
      r"(?P<best>.*)\.$", check_effect),
     (rf"The (?P<noun>.+) grows by a factor of (?P<factor>{NUMBER}).* from (?P<axis>[\w.-]+) (?P<least>.+) to "
@@ -359,7 +359,9 @@ def judged(study: Study, tables: Tables) -> tuple[World, Effects | None, list[st
     metric = metric_of(study.report_figures)
     found = effects(tables, study.design_axes, size_axes(study), metric, study.algorithm_axes)
     world = World(study, tables, found.metric if found else metric)
-    return world, found, list(parts_of(sentences(tables, found)))
+    texts = list(parts_of(sentences(tables, found)))
+    assert all(text[0].isupper() for text in texts)
+    return world, found, texts
 
 
 @pytest.mark.parametrize(

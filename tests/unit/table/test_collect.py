@@ -23,6 +23,7 @@ from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.study.plan_file import write_plan
 from fabricstudy.table.__main__ import main
+from fabricstudy.table.agreement import engine_names
 from fabricstudy.table.collect import collect
 from fabricstudy.table.files import TableError, read_shard, read_tables, write_csv, write_tables
 from fabricstudy.table.point_records import PointRecords
@@ -402,9 +403,16 @@ def test_settings_of_an_engine_are_compared_like_another_engine(tmp_path: Path) 
     values = {"C": "caminos", "S": "sst", "slow": {"kind": "sst", "mpi": "default", "crossbar": 2}}
     of = planned(tmp_path, slowdown=False, sweep={"settings": {"of": "engine", "values": values}}, claims=[])
     found = collect(of, on_two_engines(of), structures(of)).agreement
-    slow = "sst (mpi default, crossbar 2)"
+    slow = "sst (slow)"
     assert list(dict.fromkeys(found["pair"])) == ["sst / caminos", f"{slow} / caminos", f"{slow} / sst"]
     assert found.groupby("pair", sort=False)["ratio"].first().tolist() == [2.0, 2.0, 1.0]
+
+
+def test_an_engine_with_two_labels_has_the_name_of_its_settings(tmp_path: Path) -> None:
+    slow = {"kind": "sst", "mpi": "default", "crossbar": 2}
+    sets = {f"slow {routing}": {"engine": slow, "routing": routing} for routing in ("minimal", "valiant")}
+    of = planned(tmp_path, slowdown=False, sweep={"way": {"set": {"C": {"engine": "caminos"}, **sets}}}, claims=[])
+    assert sorted(engine_names(of).values()) == ["caminos", "sst (mpi default, crossbar 2)"]
 
 
 def test_claims_are_judged_by_each_engine_alone(tmp_path: Path) -> None:
