@@ -123,7 +123,7 @@ def _effect_sentences(changes: Effects | None, meanings: Mapping[str, str]) -> l
 
     for index, effect in enumerate(changes.axes[:_MOST_AXES]):
         largest = "Largest effect: " if index == 0 and len(changes.axes) > 1 else ""
-        within = " (within run-to-run variation)" * bool(changes.noise and effect.median <= changes.noise[0])
+        within = " (within run-to-run variation)" * bool(changes.noise and 2 * effect.clear < effect.comparisons)
         factor = f"{number(effect.median, 3)}{within}"
         if effect.comparisons > 1:
             median = f"{number(effect.median, 3)} in the median{within}"
