@@ -61,14 +61,22 @@ def _saturation_sentence(tables: Tables) -> str:
     groups = list(searched.groupby(axes, sort=False)) if axes else [((), searched)]
     if len(groups) > _MOST_LOADS:
         by, ranges = _ranges(searched, axes)
-        return f"Range of the saturation load, {measure}, by {by}: {'; '.join(ranges)}."
+        return f"Range of the saturation load, {measure}, by {by}: {'; '.join(ranges)}.{_unbounded(searched)}"
     parts = []
     for labels, rows in groups:
         load, bound = (number(rows[name].median(), 3) for name in ("saturation_load", "saturation_bound"))
         low, high = number(rows["saturation_low"].min(), 3), number(rows["saturation_high"].max(), 3)
         named = ", ".join(f"{axis} {label_text(label)}" for axis, label in zip(axes, labels, strict=True))
         parts.append(f"{named}{': ' * bool(named)}{load} ({low} to {high}, bound {bound})")
-    return f"Saturation load with its interval, {measure}: {'; '.join(parts)}."
+    return f"Saturation load with its interval, {measure}: {'; '.join(parts)}.{_unbounded(searched)}"
+
+
+def _unbounded(searched: pd.DataFrame) -> str:
+    """Return a sentence on the searches that found no load above their result to be saturated."""
+    searched = searched.drop_duplicates("point_id")
+    count = int((searched["saturation_high"] >= searched["saturation_bound"]).sum())
+    points = count_noun(len(searched), "point")
+    return f" No load up to the bound was certainly saturated in {count} of {points}." if count else ""
 
 
 def _ranges(searched: pd.DataFrame, axes: list[str]) -> tuple[str, list[str]]:

@@ -291,7 +291,12 @@ def test_slowdowns_are_told(make: Make) -> None:
 
 def test_all_saturation_loads_of_a_study_are_told(make: Make) -> None:
     loads = {"saturation_load": 0.5, "saturation_bound": 0.9, "saturation_low": 0.45, "saturation_high": 0.55}
-    rows = pd.DataFrame([{"experiment": "main", "machine": f"m{number}", "seed": 1, **loads} for number in range(18)])
+    rows = pd.DataFrame(
+        [
+            {"experiment": "main", "machine": f"m{number}", "seed": 1, "point_id": number, **loads}
+            for number in range(18)
+        ]
+    )
     words = told(make(figures=[]), latency=rows)
     assert all(f"machine m{number}: 0.5 (0.45 to 0.55, bound 0.9)" in words for number in range(18))
 
@@ -299,7 +304,7 @@ def test_all_saturation_loads_of_a_study_are_told(make: Make) -> None:
 def test_many_saturation_loads_are_told_as_ranges(make: Make) -> None:
     loads = {"saturation_bound": 0.9, "saturation_low": 0.1, "saturation_high": 0.9}
     rows = pd.DataFrame([
-        {"experiment": "main", "machine": f"m{machine}", "draw": draw, "seed": 1,
+        {"experiment": "main", "machine": f"m{machine}", "draw": draw, "seed": 1, "point_id": f"{machine} {draw}",
          "saturation_load": load - draw / 100, **loads}
         for machine, load in ((1, 0.8), (2, 0.5)) for draw in range(13)
     ])  # fmt: skip
