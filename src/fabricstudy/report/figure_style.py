@@ -370,9 +370,11 @@ def column_text(column: str) -> str:
 
     Examples
     --------
-    >>> column_text("hop_bytes"), column_text("over_bound")
-    ('hop', 'over bound')
+    >>> column_text("hop_bytes"), column_text("over_bound"), column_text("communication_ns")
+    ('hop', 'over bound', 'communication and waiting')
     """
+    if column == "communication_ns":
+        return "communication and waiting"
     return (column.rsplit("_", 1)[0] if column_unit(column) else column).replace("_", " ")
 
 

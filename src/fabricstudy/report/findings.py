@@ -215,7 +215,18 @@ def _computing_sentence(jobs: pd.DataFrame) -> str:
     share = (jobs["compute_ns"] / jobs["runtime_ns"])[jobs["compute_ns"] > 0].dropna()
     middle, text = _distribution(100 * share, 2, " %")
     several = "; streams of a rank compute at the same time and are added up" * bool((share > 1.005).any())
-    return f"Computation is {middle} % of the runtime in the median ({text}){several}." if len(share) else ""
+    if share.empty:
+        return ""
+    known = jobs[jobs["bubble_ns"].notna()]
+    exposed, bubble = (
+        number(100 * (known[name] / known["runtime_ns"]).median(), 2) for name in ("exposed_ns", "bubble_ns")
+    )
+    rest = "the rest is communication and waiting, such as the bubble of a pipeline"
+    if len(known):
+        rest = (
+            f"exposed communication is {exposed} %, and bubble {bubble} % (medians of {count_noun(len(known), 'job')})"
+        )
+    return f"Computation is {middle} % of the runtime in the median ({text}){several}; {rest}."
 
 
 def _slowdown_sentence(rows: pd.DataFrame) -> str:

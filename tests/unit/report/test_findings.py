@@ -278,8 +278,11 @@ def test_what_was_computed_is_told_apart(make: Make) -> None:
     case = make()
     assert "Computation" not in told(case)
     jobs = case.tables.jobs.head(4).assign(runtime_ns=100.0, compute_ns=[0.0, 20.0, 40.0, 90.0])
-    assert "40 % of the runtime in the median (20 to 90 %, 3 jobs)." in told(case, jobs=jobs)
+    assert "40 % of the runtime in the median (20 to 90 %, 3 jobs); " in told(case, jobs=jobs)
     assert "streams of a rank" in told(case, jobs=jobs.assign(compute_ns=[0.0, 20.0, 40.0, 110.0]))
+    assert "the bubble of a pipeline" in told(case, jobs=jobs)
+    known = jobs.assign(exposed_ns=[np.nan, 30.0, 50.0, 4.0], bubble_ns=[np.nan, 50.0, 10.0, 6.0])
+    assert "exposed communication is 30 %, and bubble 10 % (medians of 3 jobs)." in told(case, jobs=known)
 
 
 def test_slowdowns_are_told(make: Make) -> None:
