@@ -41,10 +41,16 @@ def step_on_crossbar(folder: Path, **keys: Any) -> tuple[EngineResult, Point, Ma
 
 @pytest.mark.parametrize("schedule", ["1f1b", "gpipe"])
 def test_a_pipeline_with_short_messages_takes_the_time_of_the_closed_form(tmp_path: Path, schedule: str) -> None:
-    """(m + p - 1)(f + b) = 7 x 3 ms; activations of 2 kB take 2 us, and those of gradients follow at the end."""
+    """(m + p - 1)(f + b) = 7 x 3 ms, of which 3 x 3 ms are bubble; activations of 2 kB take 2 us."""
     result, point, machine = step_on_crossbar(tmp_path, parallel={"pipeline": 4, "data": 2}, schedule=schedule)
     (time_ns,) = result.job_runtime_ns
     assert time_ns is not None and time_ns == pytest.approx(21e6, rel=0.01) and time_ns >= 21e6
+    (marks,) = result.job_marks
+    assert marks is not None and marks["bubble_ns"] == pytest.approx(9e6, rel=0.01)
+    computed_ns = sum(row["compute_ns"] for row in marks["marks"])
+    assert computed_ns == pytest.approx(12e6, rel=1e-4)
+    # Cycles round the computation.
+    assert computed_ns + marks["exposed_ns"] + marks["bubble_ns"] == pytest.approx(time_ns, rel=1e-4)
     (job,) = place_jobs(point, machine)
     assert job.operations is not None
     critical_ns = job_critical_path_ns(job.operations, job.node_of_rank, machine, 0.0)

@@ -101,6 +101,16 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, StudyJob
     return studies
 
 
+def test_progress_names_what_a_batch_simulates(study: dict[str, StudyJobs]) -> None:
+    (jobs,) = study.values()
+    words = [batch.words for batch in jobs.batches.values()]
+    assert [text.rpartition("(")[2] for text in words] == [
+        f"batch {number} of {len(words)})" for number in range(1, len(words) + 1)
+    ]
+    engines = [name.rpartition("-")[0] for name in jobs.batches]
+    assert all(f" on {engine} " in text for engine, text in zip(engines, words, strict=True))
+
+
 def test_a_file_of_tomorrow_is_refused(study: dict[str, StudyJobs]) -> None:
     check_timestamps(study)
     for one in ("results/small/tables/jobs.parquet", "small.yaml"):

@@ -40,6 +40,8 @@ rule simulate:
         .batches[wildcards.batch]
         .time_min
         * attempt,
+        # For the message; a changed parameter would run the job again.
+        words=lambda wildcards: STUDIES[wildcards.study].batches[wildcards.batch].words,
     params:
         plan=INPUTS.folder_of("plan"),
         machines=INPUTS.folders,
@@ -48,7 +50,7 @@ rule simulate:
         .batches[wildcards.batch]
         .digest,
     message:
-        "Simulating {wildcards.study}: batch {wildcards.batch}"
+        "Simulating {wildcards.study}: {resources.words}"
     shell:
         "python -m fabricstudy.workflow.stages simulate --study {input.study:q} --plan {params.plan:q}"
         " --machines {params.machines:q} --structures {input.structures:q}"

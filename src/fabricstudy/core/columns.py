@@ -200,7 +200,11 @@ TABLES: dict[str, tuple[Column, ...]] = {
         ),
         _metric("message_p99_ns", "least time that 99 % of these messages do not exceed"),
         _metric("compute_ns", "time for which a rank computes, mean over the ranks"),
-        _metric("communication_ns", "the rest of the runtime: messages, and waiting for them and for slower ranks"),
+        _metric(
+            "communication_ns",
+            "the rest of the runtime: messages, waiting for them and for slower ranks, and the bubble of a pipeline; "
+            "where exposed_ns and bubble_ns are known, and one stream of a rank computes, their sum",
+        ),
         _metric("waiting_ns", "time in which a rank neither computes nor sends, mean over the ranks; of traces"),
         _metric("delivered_load", "bytes of a background job with a load, over the capacity of its nodes' links"),
         _metric("exposed_ns", "time in which a rank only communicates, mean over the ranks; of traces with marks"),

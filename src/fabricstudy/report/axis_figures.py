@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import NullFormatter, NullLocator
 
+from fabricstudy.core.phrasing import count_noun
 from fabricstudy.study.figures import BOUND_OF, Figure, suits_log_scale
 from fabricstudy.table.files import Tables
 from fabricstudy.table.select import VALUE, Observations, label_text, observe
@@ -89,11 +90,15 @@ def _data(figure: Figure, tables: Tables) -> _Data:
         drawn[name] = figure_style.in_unit(values, figure.y, figure.unit)
     levels = [str(level) for level in range(len(figure.parts))]
     drawn[levels] = drawn[levels].cumsum(axis=1)
+    known = drawn[levels].notna().all(axis=1)
+    whole, frame, drawn = len(drawn), frame[known], drawn[known]
+    if drawn.empty:
+        raise figure_style.NothingToDraw(f"no row has all of {' and '.join(figure.parts)}")
     if levels and not np.allclose(drawn[levels[-1]], drawn["y"], rtol=1e-6):
         raise figure_style.NothingToDraw(f"{' and '.join(figure.parts)} do not add up to {figure.y}")
     numeric, xs = pd.api.types.is_numeric_dtype(drawn["x"]), figure_style.in_order(drawn["x"])
     x_log = numeric and (suits_log_scale(xs) if figure.x_log is None else figure.x_log)
-    looks, basis = figure_style.Looks(drawn), _basis(figure, observed, frame, drawn)
+    looks, basis = figure_style.Looks(drawn), _basis(figure, observed, frame, drawn, whole - len(drawn))
     return _Data(drawn, _marks(figure, drawn, levels), looks, basis, numeric, xs, x_log)
 
 
@@ -114,9 +119,10 @@ def _with_ends(marks: pd.DataFrame, y: str = "y") -> pd.DataFrame:
     return pd.concat([marks, *(wide.assign(**{y: wide[end]}) for end in ("low", "high"))])
 
 
-def _basis(figure: Figure, observed: Observations, frame: pd.DataFrame, drawn: pd.DataFrame) -> str:
+def _basis(figure: Figure, observed: Observations, frame: pd.DataFrame, drawn: pd.DataFrame, partless: int) -> str:
     """Return points, seeds, meaning of the whiskers and missing points of a figure."""
     parts = [figure_style.sample_text(observed, frame)]
+    parts += [f"{count_noun(partless, 'value')} without all parts excluded"] * (partless > 0)
     over = figure_style.merged_axes(figure, observed, frame, [drawn[name] for name in _MARK])
     if figure.interval:
         wide = int((drawn["low"] < drawn["high"] * (1 - 1e-9)).sum())

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
 
 from fabricstudy.core.columns import ADDED_EXPERIMENTS, DONE, MIN_DIFFERENCE, column_unit
 from fabricstudy.core.phrasing import count_noun
@@ -63,9 +65,9 @@ class Effect:
 
     `median` and `largest` are the largest over the smallest value among the labels: median and maximum over the
     comparisons, one for each combination of the other axes' labels; `where` has these labels at the maximum.
-    `times_best` counts the comparisons in which a label is best or tied with the best, and `times_alone` those in which
-    no other is tied with it. With `by_rate`, labels are ranked by time per byte, since their points send different
-    numbers of bytes, as those of `left_out` others do.
+    In `clear` comparisons a label is not tied with the best. `times_best` counts those in which a label is best or tied
+    with the best, and `times_alone` those in which no other is tied with it. With `by_rate`, labels are ranked by time
+    per byte, since their points send different numbers of bytes, as those of `left_out` others do.
     """
 
     axis: str
@@ -73,6 +75,7 @@ class Effect:
     largest: float
     where: str
     comparisons: int
+    clear: int
     times_best: dict[str, int]
     times_alone: dict[str, int]
     by_rate: bool = False
@@ -201,9 +204,8 @@ def effects(
     noise = (spread.median(), spread.max()) if len(spread) else None
     unranked = [axis for axis in ranked if isinstance(axis, Unranked)] + _without_number(tables.points, rows, chosen)
     jobs = "" if metric.column == "wait_mean_s" else _job_reduction(tables.jobs, metric)
-    least = max(1 + MIN_DIFFERENCE, spread.median() if len(spread) else 1.0)
     pairs = ((effect.axis, by) for effect in axis_effects for by in sized if by != effect.axis)
-    crossings = [_crossing(rows, axis, by, sized[by], keys, metric, least) for axis, by in pairs]
+    crossings = [_crossing(rows, axis, by, sized[by], keys, metric) for axis, by in pairs]
     found = [crossing for crossing in crossings if crossing]
     return Effects(metric, axis_effects, [growth for growth in growths if growth], noise, unranked, jobs, found)
 
@@ -275,24 +277,28 @@ def _growth(rows: pd.DataFrame, axis: str, keys: list[str], ends: tuple[str, str
 
 
 def _crossing(
-    rows: pd.DataFrame, axis: str, by: str, sizes: Sequence[str], keys: list[str], metric: Metric, least: float
+    rows: pd.DataFrame, axis: str, by: str, sizes: Sequence[str], keys: list[str], metric: Metric
 ) -> Crossing | None:
-    """Return where the best label of an axis changes along sizes, if its lead at both ends is more than `least`.
+    """Return where the best label of an axis changes along sizes, if its lead at both ends exceeds the variation.
 
     The best label at a size has the smallest median, over the comparisons with all labels, of its value over that of
     the fastest label.
     """
     equal = [_ALL, *(key for key in keys if key not in (axis, by))]
+    if column_unit(metric.column) == "byte/second":
+        rows = rows.assign(**{VALUE: 1 / rows[VALUE]})
     values = rows.groupby([*equal, by, axis])[VALUE].median().unstack(axis).dropna()
-    values = 1 / values if column_unit(metric.column) == "byte/second" else values
     over_best = values.div(values.min(axis=1), axis=0).groupby(level=by).median()
     over_best = over_best.loc[[size for size in sizes if size in over_best.index]]
     if len(over_best) < 2:
         return None
     best = over_best.idxmin(axis=1)
     first, last = best.iloc[0], best.iloc[-1]
-    leads = over_best[last].iloc[0] / over_best[first].iloc[0], over_best[first].iloc[-1] / over_best[last].iloc[-1]
-    if min(leads) <= least:
+    by_seed = rows.groupby([*equal, by, "seed", axis])[VALUE].median().unstack(axis).dropna()
+    lead = (by_seed[last] / by_seed[first]).transform(np.log)
+    logs = lead.groupby(level=[by, "seed"]).mean().unstack(by)
+    leads = pd.DataFrame({"first": logs[over_best.index[0]], "last": -logs[over_best.index[-1]]})
+    if (leads.mean() <= np.log1p(MIN_DIFFERENCE)).any() or (_lower_end(leads) <= 0).any():
         return None
     runs = [group.index for _, group in best.groupby((best != best.shift()).cumsum())]
     return Crossing(axis, by, tuple((str(best[run[0]]), str(run[0]), str(run[-1])) for run in runs))
@@ -315,18 +321,19 @@ def _effect(rows: pd.DataFrame, axis: str, keys: list[str], metric: Metric) -> E
         paired = same
     if unit == "byte/second":  # of rates the largest is best
         paired = paired.assign(**{VALUE: 1 / paired[VALUE]})
-    of_labels = paired.groupby([*equal, axis])[VALUE].agg(["median", "min", "max"]).unstack(axis)
-    values, least, most = (pd.DataFrame(of_labels[name]) for name in ("median", "min", "max"))
+    by_seed = paired.groupby([*equal, "seed", axis])[VALUE].median().unstack(axis)
+    values = paired.groupby([*equal, axis])[VALUE].median().unstack(axis)
     ratio = values.max(axis=1) / values.min(axis=1)
     labels = dict(zip(equal, ratio.index[int(ratio.argmax())], strict=True))
     varied = [name for name in equal[2:] if rows[name].nunique() > 1 and labels[name] != label_text(None)]
     where = ", ".join(f"{name} {labels[name]}" for name in varied)
-    best = _ties(values, least, most)
+    best = _ties(values, by_seed)
+    clear = int((~best.where(values.notna(), True)).any(axis=1).sum())
     counts = (best.sum(), best[best.sum(axis=1) == 1].sum())
     labelled = [label for label in dict.fromkeys(rows[axis]) if label in best]
     times, alone = ({str(label): int(count[label]) for label in labelled} for count in counts)
     middle, largest = float(ratio.median()), float(ratio.max())
-    return Effect(axis, middle, largest, where, len(values), times, alone, by_rate, planned - len(values))
+    return Effect(axis, middle, largest, where, len(values), clear, times, alone, by_rate, planned - len(values))
 
 
 def _distinct_comparisons(paired: pd.DataFrame, axis: str, equal: list[str]) -> pd.DataFrame:
@@ -337,15 +344,23 @@ def _distinct_comparisons(paired: pd.DataFrame, axis: str, equal: list[str]) -> 
     return paired[~(comparison + rows).duplicated()]
 
 
-def _ties(values: pd.DataFrame, least: pd.DataFrame, most: pd.DataFrame) -> pd.DataFrame:
+def _ties(values: pd.DataFrame, by_seed: pd.DataFrame) -> pd.DataFrame:
     """Return for each comparison which labels are best or tied with the best within run-to-run variation.
 
-    The frames have a row for each comparison and a column for each label: median, min and max over the seeds. Labels
-    tie if their ranges overlap, if the ratio of their medians is within the range of one of the two, or if they differ
-    by less than `MIN_DIFFERENCE`.
+    `values` has the medians over the seeds, a row for each comparison and a column for each label, `by_seed` a row for
+    each of their seeds. Labels tie if they differ by less than `MIN_DIFFERENCE`, or if the 95 % interval of the ratio
+    of the two, seed by seed, contains 1; without a common seed nothing tells them apart.
     """
-    middle, low, high = (frame.to_numpy(dtype=float) for frame in (values, least, most))
-    first = np.nanargmin(middle, axis=1)[:, None]
-    best, best_low, best_high = (np.take_along_axis(array, first, axis=1) for array in (middle, low, high))
-    largest_range = np.fmax(np.fmax(high / low, best_high / best_low), 1 + MIN_DIFFERENCE)
-    return pd.DataFrame((low <= best_high) | (middle / best <= largest_range), values.index, values.columns)
+    logs: Any = np.log(by_seed)
+    best = logs.columns.get_indexer(values.idxmin(axis=1).reindex(logs.index.droplevel("seed")))
+    over_best = logs.sub(logs.to_numpy()[np.arange(len(logs)), best], axis=0)
+    groups = over_best.groupby(level=values.index.names)
+    near = values.div(values.min(axis=1), axis=0) <= 1 + MIN_DIFFERENCE
+    tied: pd.DataFrame = near | (_lower_end(groups) <= 0) | (groups.count() == 0)
+    return tied & values.notna()
+
+
+def _lower_end(logs: Any) -> Any:
+    """Return the lower end of the 95 % interval of the mean over seeds, by Student's t; NaN with one seed."""
+    count = logs.count()
+    return logs.mean() - stdtrit(count - 1, 0.975) * logs.std() / np.sqrt(count)

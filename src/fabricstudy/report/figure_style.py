@@ -100,13 +100,13 @@ def no_rows(figure: TableFigure, *observed: Observations) -> NothingToDraw:
 def drawn_rows(figure: TableFigure, tables: Tables, column: str) -> tuple[Observations, pd.DataFrame]:
     """Return the observations of a figure and the rows to draw.
 
-    With `normalise_to` values are divided by the median over seeds of the reference points, for which `where`
+    With `normalise_to` values are divided by those of the reference points with the same seed, for which `where`
     counts on other axes only; values without one are left out.
     """
     observed = observe(tables, figure, column)
     frame, to = observed.frame, getattr(figure, "normalise_to", None)
     if to:
-        shared = [name for name in observed.keys if name not in to]
+        shared = [*(name for name in observed.keys if name not in to), "seed"]
         others = {name: wanted for name, wanted in figure.where.items() if name not in to}
         references = observe(tables, figure.model_copy(update={"where": others}), column, [to]).frame
         joined = join(frame, medians(references, shared), shared)
@@ -338,11 +338,14 @@ def footnote(figure: TableFigure, observed: Observations, frame: pd.DataFrame, p
     """Return a footnote: the parts, missing observations and, of a normalised figure, the number of pairs."""
     notes, to = [*parts, observed.note()], getattr(figure, "normalise_to", None)
     if to:
-        pairs, planned = (
-            len(rows.loc[~mask(rows, to), observed.keys].drop_duplicates()) for rows in (frame, observed.frame)
-        )
+        compared = [rows.loc[~mask(rows, to), [*observed.keys, "seed"]] for rows in (frame, observed.frame)]
+        pairs, planned = (len(rows[observed.keys].drop_duplicates()) for rows in compared)
+        lost = len(compared[1].drop_duplicates()) - len(compared[0].drop_duplicates())
+        by_seed = ", seed by seed" * (frame["seed"].nunique() > 1)
         notes.append(
-            comparison_count_text(pairs, planned) + "; points without a reference are excluded" * (pairs < planned)
+            comparison_count_text(pairs, planned)
+            + by_seed
+            + f"; {lost} values without a reference are excluded" * (lost > 0)
         )
     return "; ".join(notes) + "."
 
@@ -373,9 +376,11 @@ def column_text(column: str) -> str:
 
     Examples
     --------
-    >>> column_text("hop_bytes"), column_text("over_bound")
-    ('hop', 'over bound')
+    >>> column_text("hop_bytes"), column_text("over_bound"), column_text("communication_ns")
+    ('hop', 'over bound', 'communication and waiting')
     """
+    if column == "communication_ns":
+        return "communication and waiting"
     return (column.rsplit("_", 1)[0] if column_unit(column) else column).replace("_", " ")
 
 

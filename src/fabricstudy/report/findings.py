@@ -61,14 +61,22 @@ def _saturation_sentence(tables: Tables) -> str:
     groups = list(searched.groupby(axes, sort=False)) if axes else [((), searched)]
     if len(groups) > _MOST_LOADS:
         by, ranges = _ranges(searched, axes)
-        return f"Range of the saturation load, {measure}, by {by}: {'; '.join(ranges)}."
+        return f"Range of the saturation load, {measure}, by {by}: {'; '.join(ranges)}.{_unbounded(searched)}"
     parts = []
     for labels, rows in groups:
         load, bound = (number(rows[name].median(), 3) for name in ("saturation_load", "saturation_bound"))
         low, high = number(rows["saturation_low"].min(), 3), number(rows["saturation_high"].max(), 3)
         named = ", ".join(f"{axis} {label_text(label)}" for axis, label in zip(axes, labels, strict=True))
         parts.append(f"{named}{': ' * bool(named)}{load} ({low} to {high}, bound {bound})")
-    return f"Saturation load with its interval, {measure}: {'; '.join(parts)}."
+    return f"Saturation load with its interval, {measure}: {'; '.join(parts)}.{_unbounded(searched)}"
+
+
+def _unbounded(searched: pd.DataFrame) -> str:
+    """Return a sentence on the searches that found no load above their result to be saturated."""
+    searched = searched.drop_duplicates("point_id")
+    count = int((searched["saturation_high"] >= searched["saturation_bound"]).sum())
+    points = count_noun(len(searched), "point")
+    return f" No load up to the bound was certainly saturated in {count} of {points}." if count else ""
 
 
 def _ranges(searched: pd.DataFrame, axes: list[str]) -> tuple[str, list[str]]:
@@ -123,7 +131,7 @@ def _effect_sentences(changes: Effects | None, meanings: Mapping[str, str]) -> l
 
     for index, effect in enumerate(changes.axes[:_MOST_AXES]):
         lead = "Largest effect: " if index == 0 and len(changes.axes) > 1 else "The axis "
-        within = " (within run-to-run variation)" * bool(changes.noise and effect.median <= changes.noise[0])
+        within = " (within run-to-run variation)" * bool(changes.noise and 2 * effect.clear < effect.comparisons)
         factor = f"{number(effect.median, 3)}{within}"
         if effect.comparisons > 1:
             median = f"{number(effect.median, 3)} in the median{within}"
@@ -207,7 +215,18 @@ def _computing_sentence(jobs: pd.DataFrame) -> str:
     share = (jobs["compute_ns"] / jobs["runtime_ns"])[jobs["compute_ns"] > 0].dropna()
     middle, text = _distribution(100 * share, 2, " %")
     several = "; streams of a rank compute at the same time and are added up" * bool((share > 1.005).any())
-    return f"Computation is {middle} % of the runtime in the median ({text}){several}." if len(share) else ""
+    if share.empty:
+        return ""
+    known = jobs[jobs["bubble_ns"].notna()]
+    exposed, bubble = (
+        number(100 * (known[name] / known["runtime_ns"]).median(), 2) for name in ("exposed_ns", "bubble_ns")
+    )
+    rest = "the rest is communication and waiting, such as the bubble of a pipeline"
+    if len(known):
+        rest = (
+            f"exposed communication is {exposed} %, and bubble {bubble} % (medians of {count_noun(len(known), 'job')})"
+        )
+    return f"Computation is {middle} % of the runtime in the median ({text}){several}; {rest}."
 
 
 def _slowdown_sentence(rows: pd.DataFrame) -> str:

@@ -23,6 +23,7 @@ from fabricstudy.core.extensions import LOADED
 from fabricstudy.core.files import atomic_text
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.phrasing import count_noun
+from fabricstudy.engine.steady_state import MAX_GROWTH
 from fabricstudy.machine.definitions import read_machine
 from fabricstudy.structure.cost import ALL
 from fabricstudy.study.model import Study
@@ -120,6 +121,8 @@ def render(
         below_one=summaries.below_one(tables.interference),
         below_bounds=summaries.below_bounds(tables.jobs),
         bounds=summaries.bounds(tables.jobs),
+        searches=summaries.searches(plan, tables),
+        max_growth=MAX_GROWTH,
         predictors=summaries.predictor_summary(tables),
         agreement=summaries.ratios(tables),
         slowdown_ratios=summaries.slowdown_ratios(tables),

@@ -18,6 +18,7 @@ from fabricstudy.table.files import Tables
 from fabricstudy.table.ranks import rank_correlation
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
+from fabricstudy.workload.offered import SATURATION
 
 from .text import (
     NO_NUMBER,
@@ -70,6 +71,45 @@ def below_one(rows: pd.DataFrame) -> tuple[str, TextTable]:
     columns = [("slowdown", reduced("slowdown", "median", 3)), ("over the seeds", seed_range), ("seeds", seeds_of)]
     heading = f"Faster with other jobs than in the baseline run: {count_noun(low['point_id'].nunique(), 'point')}"
     return heading, summarise(low, keys, columns)
+
+
+def searches(plan: Plan, tables: Tables) -> TextTable:
+    """Summarise the searches for the saturation load: result, growth of the backlog at it, and how they ended."""
+    offered = {name: planned.point.offered for name, planned in plan.points.items()}
+    searched = [name for name, traffic in offered.items() if traffic and traffic.load == SATURATION]
+    points = tables.points[tables.points["point_id"].isin(searched) & (tables.points["engine"].map(simulates))]
+    if points.empty:
+        return TextTable((), [])
+    found = tables.latency.drop_duplicates("point_id").set_index("point_id")
+    names = [
+        "state",
+        "backlog_growth",
+        "over_bound",
+        *(f"saturation_{end}" for end in ("load", "low", "high", "bound")),
+    ]
+    rows = points.join(found[names], on="point_id")
+    rows["ending"] = [_ending(row) for row in rows.to_dict("records")]
+    axes = [axis for axis in axes_of(rows) if rows[axis].nunique() > 1]
+    keys = {name: name for name in ("experiment", *axes, "engine")}
+
+    def interval(part: pd.DataFrame) -> str:
+        return f"{number(part['saturation_low'].min(), 3)} to {number(part['saturation_high'].max(), 3)}"
+
+    columns = [
+        ("searches", len), ("load", reduced("saturation_load", "median", 3)), ("interval", interval),
+        ("bound", reduced("saturation_bound", "median", 3)), ("over bound", reduced("over_bound", "max", 3)),
+        ("growth of the backlog %, max", reduced("backlog_growth", "max", 2, 100)),
+        ("ended", lambda part: "; ".join(f"{how} ({count})" for how, count in part["ending"].value_counts().items())),
+    ]  # fmt: skip
+    return summarise(rows, keys, columns, texts=1)
+
+
+def _ending(row: dict[Any, Any]) -> str:
+    """Return in words how a search for the saturation load ended."""
+    if pd.isna(row["saturation_load"]):
+        return str(row["status"])
+    at_bound = row["saturation_high"] >= row["saturation_bound"]
+    return f"{row['state']}, {'none saturated up to the bound' if at_bound else 'saturated above'}"
 
 
 def bounds(jobs: pd.DataFrame) -> TextTable:

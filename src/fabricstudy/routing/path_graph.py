@@ -18,6 +18,11 @@ class PathGraph(NamedTuple):
     size_bytes: Floats
     """Bytes of each flow; float64 [flows]."""
 
+    @property
+    def work(self) -> int:
+        """Work of `shortest`, in hops."""
+        return len(self.link)
+
     def shortest(self, length: Floats) -> Floats:
         """Return the bytes on each link, float64 [links], if flows take paths of least total `length` [links]."""
         # Imports numba, which planning does not need.

@@ -3,6 +3,7 @@
 The *link bound* is the highest of four: host links carry what each node sends and receives; the cut around a part of
 the machine carries what leaves or enters it; all links together carry each message over the hops of a shortest path;
 and the links of the paths that the routing allows carry the bytes at the best split (`fabricstudy.structure.split`).
+Routings that choose detours by load are allowed any path.
 
 The transfer time of the *expected link loads* is not a bound: loads assume an even split over paths, or are
 expectations over random detours (Valiant). A run may be faster.
@@ -22,7 +23,7 @@ from fabricstudy.machine.hops import hop_distances
 from fabricstudy.routing.base import Routing, cached_routes
 
 from .load import LinkLoads, link_loads, router_flows
-from .split import best_split_s
+from .split import any_paths_s, best_split_s
 
 
 class Bound(NamedTuple):
@@ -73,10 +74,14 @@ def lower_bound(
         Bound(cuts_ns(machine, *ends, size, cut_side), "cut"),
         Bound(hops_ns(machine, size, hop_distances(machine).between(*ends)), "hop-bytes"),
     ]
-    # A detour may use any link.
+    known_ns = max(bound.time_ns for bound in bounds)
     if routing is not None and routing.minimal:
-        known_ns = max(bound.time_ns for bound in bounds)
         bounds.append(Bound(_paths_ns(machine, source, destination, size, routing, load_bytes, known_ns), "paths"))
+    elif routing is not None and not cached_routes(machine, routing).oblivious:
+        between = ends[0].astype(np.int64) * machine.routers + ends[1]
+        traffic: Floats = np.bincount(between, size, machine.routers**2).astype(np.float64)
+        paths_s = any_paths_s(machine, traffic.reshape(machine.routers, -1), known_ns / NS_PER_S)
+        bounds.append(Bound(paths_s * NS_PER_S, "paths"))
     return max(bounds, key=lambda bound: bound.time_ns)
 
 

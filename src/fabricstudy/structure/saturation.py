@@ -21,7 +21,7 @@ from fabricstudy.routing.base import Flows, Routes, Routing, cached_routes
 from fabricstudy.routing.minimal import Minimal
 
 from .bound import cuts_ns, hops_ns
-from .split import best_split_s
+from .split import any_paths_s, best_split_s
 
 MOST_FLOWS = 1 << 24
 """Limit of pairs of a router and a node whose paths are followed for the bound, for time and memory."""
@@ -106,9 +106,9 @@ def _routed_s(machine: Machine, rates: Rates, routing: Routing, known_s: float) 
     routes, host_Bps = cached_routes(machine, routing), machine.host.bandwidth_Bps
     if routes.by_destination_node:
         return "paths", _paths_to_nodes_s(machine, rates.to_node * host_Bps, routes)
-    if not (routing.minimal or routes.oblivious):
-        return "paths", 0.0
     between_bytes = rates.between * host_Bps
+    if not (routing.minimal or routes.oblivious):
+        return "paths", any_paths_s(machine, between_bytes, known_s)
     if not routing.minimal or routes.single_path:
         load_s = float(np.max(routes.loads_between(between_bytes) / machine.link_capacity_Bps, initial=0.0))
         return ("paths" if routes.single_path else "expected loads"), load_s

@@ -17,7 +17,10 @@ the mean of the lengths of all steps. The result is a lower bound at any step.
 import numpy as np
 
 from fabricstudy.core.arrays import Floats
+from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.path_graph import PathGraph
+
+from .any_paths import AnyPaths
 
 EXPONENT = 50.0
 """Growth of the lengths: a link of 2 % less load has a length of 1/e."""
@@ -28,13 +31,23 @@ CLOSE = 0.99
 MAX_SPLIT_STEPS, WORK = 30, 1 << 24
 """Limits of steps, and of hops of all paths over all steps (0.1 s)."""
 
+ANY_EXPONENT, ANY_STEPS = 20.0, 100
+"""The same over any paths, which split into more ways."""
+
 MAX_LP_LINKS, MAX_LP_SOLVES = 512, 15
 """Limits of links of a small machine, and of linear programs for it (some ms each)."""
 
 _HALVINGS = 15
 
 
-def best_split_s(capacity_Bps: Floats, paths: PathGraph, load_bytes: Floats | None, known_s: float) -> float:
+def best_split_s(
+    capacity_Bps: Floats,
+    paths: PathGraph | AnyPaths,
+    load_bytes: Floats | None,
+    known_s: float,
+    exponent: float = EXPONENT,
+    most_steps: int = MAX_SPLIT_STEPS,
+) -> float:
     """Return a lower bound on the transfer time of the flows of `paths` under any split, in s.
 
     It is exact where each flow has one path, and on small machines mostly within 1 % of the best split. The search
@@ -42,7 +55,7 @@ def best_split_s(capacity_Bps: Floats, paths: PathGraph, load_bytes: Floats | No
     """
     load = paths.shortest(1 / capacity_Bps) if load_bytes is None else load_bytes
     bound_s, best_s, lengths, splits = known_s, np.inf, np.zeros(len(load)), [load]
-    steps = int(np.clip(WORK // max(len(paths.link), 1), 1, MAX_SPLIT_STEPS))
+    steps = int(np.clip(WORK // max(paths.work, 1), 1, most_steps))
     for step in range(steps):
         busy_s = load / capacity_Bps
         most_s = busy_s.max(initial=0.0)
@@ -51,18 +64,32 @@ def best_split_s(capacity_Bps: Floats, paths: PathGraph, load_bytes: Floats | No
         if bound_s >= best_s * (CLOSE if step else 1.0):
             return bound_s
         relative = busy_s / most_s
-        growth = np.where(relative > 1 - 1e-9, 1.0, 0.0) if step == 0 else np.exp(EXPONENT * (relative - 1))
+        growth = np.where(relative > 1 - 1e-9, 1.0, 0.0) if step == 0 else np.exp(exponent * (relative - 1))
         length = growth / growth.sum() / capacity_Bps
         lengths += length
         splits.append(paths.shortest(length))
         bound_s = max(bound_s, float(splits[-1] @ length))
-        load = load + _moved(relative, splits[-1] / capacity_Bps / most_s) * (splits[-1] - load)
+        load = load + _moved(relative, splits[-1] / capacity_Bps / most_s, exponent) * (splits[-1] - load)
     if len(capacity_Bps) <= MAX_LP_LINKS:
         return _by_programs(capacity_Bps, paths, splits, bound_s)
     return max(bound_s, float(paths.shortest(lengths) @ lengths / steps))
 
 
-def _by_programs(capacity_Bps: Floats, paths: PathGraph, splits: list[Floats], bound_s: float) -> float:
+def any_paths_s(machine: Machine, between_bytes: Floats, known_s: float) -> float:
+    """Return `best_split_s` for traffic [routers, routers] over any paths, or `known_s` if that takes too long.
+
+    The diagonal is ignored.
+    """
+    source, goal = np.nonzero(between_bytes)
+    apart = source != goal
+    source, goal = source[apart], goal[apart]
+    paths = AnyPaths(machine, source, goal, between_bytes[source, goal])
+    if not len(source) or paths.work > WORK:
+        return known_s
+    return best_split_s(machine.link_capacity_Bps, paths, None, known_s, ANY_EXPONENT, ANY_STEPS)
+
+
+def _by_programs(capacity_Bps: Floats, paths: PathGraph | AnyPaths, splits: list[Floats], bound_s: float) -> float:
     from scipy.optimize import linprog
 
     for _ in range(MAX_LP_SOLVES):
@@ -83,12 +110,12 @@ def _by_programs(capacity_Bps: Floats, paths: PathGraph, splits: list[Floats], b
     return bound_s
 
 
-def _moved(old: Floats, new: Floats) -> float:
+def _moved(old: Floats, new: Floats, exponent: float) -> float:
     """Return the share of flows to move, by bisection on the slope of the sum of exponentials."""
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         share = (low + high) / 2
         busy = old + share * (new - old)
-        rises = np.exp(EXPONENT * (busy - busy.max())) @ (new - old) > 0
+        rises = np.exp(exponent * (busy - busy.max())) @ (new - old) > 0
         low, high = (low, share) if rises else (share, high)
     return (low + high) / 2

@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from fabricstudy.core.files import atomic_text
+from fabricstudy.core.phrasing import count_noun
 from fabricstudy.study.file import parse_study_name, study_files
 from fabricstudy.study.plan_file import PLAN_FILES, write_plan
 
@@ -43,6 +44,8 @@ class SimulateJob(BaseModel):
     time_min: int
     cpu_s: float
     second_stage: bool = False
+    words: str = "points"
+    """What is simulated, for progress lines."""
 
     @property
     def priority(self) -> float:
@@ -148,8 +151,10 @@ def jobs_of(pipeline: Pipeline) -> StudyJobs:
                 time_min=batch.time_min(1),
                 cpu_s=batch.cpu_s,
                 second_stage=batch.second_stage,
+                words=f"{count_noun(len(batch.points), 'point')} on {batch.engine} "
+                f"(batch {number} of {len(pipeline.batches)})",
             )
-            for name, batch in pipeline.batches.items()
+            for number, (name, batch) in enumerate(pipeline.batches.items(), 1)
         },
         schedules={
             name: ScheduleJob(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -45,6 +46,7 @@ class Number:
     sent: float
     job: tuple[str, str]
     """Point and job."""
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -78,12 +80,17 @@ class World:
                 sent = sum(row["bytes"] for row in of_point)
                 found.append(
                     Number(
-                        {**dict(of_axes), "(job)": str(job)}, of_point[0]["engine"], value, sent, (point_id, str(job))
+                        {**dict(of_axes), "(job)": str(job)},
+                        of_point[0]["engine"],
+                        value,
+                        sent,
+                        (point_id, str(job)),
+                        of_point[0]["seed"],
                     )
                 )
         return found
 
-    def comparisons(self, axis: str) -> tuple[list[dict[str, list[float]]], bool]:
+    def comparisons(self, axis: str) -> tuple[list[dict[str, dict[int, float]]], bool]:
         """Values over the seeds by label, for each comparison, and whether they are per byte."""
         groups: dict[Key, dict[str, list[Number]]] = defaultdict(lambda: defaultdict(list))
         for one in self.numbers:
@@ -104,26 +111,31 @@ class World:
         chosen = several if rate else same
         power = -1 if column_unit(self.metric.column) == "byte/second" else 1
         values = [
-            {label: [(one.value / one.sent if rate else one.value) ** power for one in of_label]
+            {label: {one.seed: (one.value / one.sent if rate else one.value) ** power for one in of_label}
              for label, of_label in labels.items()} for labels in chosen
         ]  # fmt: skip
         return values, rate
 
 
-def ties(seeds: Mapping[str, list[float]]) -> list[str]:
-    """Labels that are best, or not distinguishable from the best one."""
-    best = min(seeds, key=lambda label: median(seeds[label]))
-    within = {label: max(values) / min(values) for label, values in seeds.items()}
-    return [
-        label for label, values in seeds.items()
-        if min(values) <= max(seeds[best])
-        or median(values) / median(seeds[best]) <= max(within[label], within[best], 1 + MIN_DIFFERENCE)
-    ]  # fmt: skip
+def ties(seeds: Mapping[str, dict[int, float]]) -> list[str]:
+    """Labels that are best, or not distinguishable from the best one seed by seed."""
+    best = min(seeds, key=lambda label: median(seeds[label].values()))
+
+    def is_tied(label: str) -> bool:
+        common = [seed for seed in seeds[label] if seed in seeds[best]]
+        logs = [math.log(seeds[label][seed] / seeds[best][seed]) for seed in common]
+        ratio = median(seeds[label].values()) / median(seeds[best].values())
+        if ratio <= 1 + MIN_DIFFERENCE or not common:
+            return True
+        # Two seeds: the quantile of Student's t with one degree of freedom is known in closed form.
+        return len(logs) == 2 and mean(logs) <= math.tan(math.pi * 0.475) * abs(logs[0] - logs[1]) / 2
+
+    return [label for label in seeds if is_tied(label)]
 
 
 def check_effect(world: World, found: re.Match[str]) -> None:
     comparisons, rate = world.comparisons(found["axis"])
-    medians = [[median(values) for values in labels.values()] for labels in comparisons]
+    medians = [[median(values.values()) for values in labels.values()] for labels in comparisons]
     factors = [max(values) / min(values) for values in medians]
     assert found["median"] == number(median(factors), 3) and ("per byte" in found["noun"]) == rate
     assert found["most"] in (None, number(max(factors), 3))
@@ -238,7 +250,7 @@ def check_jobs(world: World, found: re.Match[str]) -> None:
         where = {**selection.where, "job_name": name}
         metric = replace(world.metric, selection=selection.model_copy(update={"where": where}))
         comparisons, _ = World(world.study, world.tables, metric).comparisons(axis)
-        medians = [[median(values) for values in labels.values()] for labels in comparisons]
+        medians = [[median(values.values()) for values in labels.values()] for labels in comparisons]
         if medians:
             factors[name] = max(max(values) / min(values) for values in medians)
     told = [part.rpartition(" ") for part in found["jobs"].split("; ") if " more job" not in part]

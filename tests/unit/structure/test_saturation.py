@@ -53,6 +53,15 @@ def test_saturation_bound(machine: Any, routing: Any, traffic: Any, bound: float
     assert found.method == method
 
 
+def test_detours_take_two_global_cables() -> None:
+    """Of the eight global cables of a group, one leads to the goal, and two of the others carry a detour: 4.5 / 8."""
+    built = Topology.model_validate(DRAGONFLY, by_alias=True).build()
+    offered = Offered.model_validate({"traffic": ADVERSARY, "load": 0.1}, by_alias=True)
+    rates = offered_rates(built, *offered.destinations(built, 1))
+    found = saturation_bound(built, rates, Routing.model_validate("ugal"), bisection_bounds(built).cut_side)
+    assert found.method == "paths" and 9 / 16 <= found.load * (1 + 1e-9) <= 1.01 * 9 / 16
+
+
 def test_rates_are_those_of_all_pairs() -> None:
     machine = Topology.model_validate(DRAGONFLY, by_alias=True).build()
     rates = offered_rates(machine, *Offered.model_validate({"traffic": "uniform", "load": 1}).destinations(machine, 1))

@@ -19,7 +19,8 @@ from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.base import Flows, MemorylessRoutes, Routing, cached_routes
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.minimal import Minimal
-from fabricstudy.structure.split import best_split_s
+from fabricstudy.structure.any_paths import AnyPaths
+from fabricstudy.structure.split import any_paths_s, best_split_s
 
 SPEEDS_BPS = (1e9, 2.5e9, 0.3e9)
 ROUNDING = 1 + 1e-9
@@ -169,3 +170,54 @@ def test_too_many_paths_are_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(base, "MAX_FLOWS", 4)
     way = cached_routes(machine, DimensionOrder())
     assert way.path_graph(random_flows(1, 16, 30)) is None and way.path_graph(random_flows(1, 16, 2)) is not None
+
+
+def least_time_by_arcs_s(machine: Machine, flows: Flows) -> float:
+    """The least time over any paths: bytes of each source on each link are conserved at each router."""
+    links, sources = machine.links, np.unique(flows.source)
+    columns = links * len(sources) + 1
+    incidence = np.zeros((machine.routers, links))
+    incidence[machine.link_tail, np.arange(links)] += 1
+    incidence[machine.link_head, np.arange(links)] -= 1
+    conserved, supplies = [], []
+    for number, source in enumerate(sources):
+        rows = np.zeros((machine.routers, columns))
+        rows[:, number * links : (number + 1) * links] = incidence
+        conserved.append(rows)
+        to = flows.source == source
+        supply = -np.bincount(flows.goal[to], flows.size_bytes[to], machine.routers)
+        supply[source] -= supply.sum()
+        supplies.append(supply)
+    capacity = np.column_stack([np.tile(np.eye(links), len(sources)), -machine.link_capacity_Bps / 1e6])
+    solution = linprog(
+        np.append(np.zeros(columns - 1), 1.0), capacity, np.zeros(links), np.vstack(conserved), np.concatenate(supplies)
+    )
+    assert solution.fun is not None
+    return float(solution.fun) / 1e6
+
+
+def test_any_paths_are_bounded_by_the_program_over_arcs() -> None:
+    shares = []
+    for seed in range(12):
+        machine, flows = random_machine(seed, routers=7), random_flows(seed, 7, 20)
+        between_bytes = np.zeros((7, 7))
+        between_bytes[flows.source, flows.goal] = flows.size_bytes
+        bound_s = any_paths_s(machine, between_bytes, 0.0)
+        shares.append(bound_s / least_time_by_arcs_s(machine, flows))
+    assert max(shares) <= ROUNDING and min(shares) > 0.85 and np.median(shares) > 0.99
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_loads_of_shortest_paths_are_those_of_networkx(seed: int) -> None:
+    machine, flows = random_machine(seed, routers=9), random_flows(seed, 9, 30)
+    length = np.random.default_rng(seed).choice([0.0, 0.5, 1.0, 3.0], machine.links)
+    graph = nx.MultiDiGraph()
+    graph.add_weighted_edges_from(zip(machine.link_tail, machine.link_head, length, strict=True))
+    least = dict(nx.all_pairs_dijkstra_path_length(graph))
+    ends = zip(flows.source, flows.goal, flows.size_bytes, strict=True)
+    expected = sum(size * least[source][goal] for source, goal, size in ends)
+    load = AnyPaths(machine, flows.source, flows.goal, flows.size_bytes).shortest(length)
+    assert load @ length == pytest.approx(expected, rel=1e-9, abs=1e-3)
+    leaving = np.bincount(machine.link_tail, load, 9) - np.bincount(machine.link_head, load, 9)
+    sent = np.bincount(flows.source, flows.size_bytes, 9) - np.bincount(flows.goal, flows.size_bytes, 9)
+    assert leaving == pytest.approx(sent, abs=1e-3)
