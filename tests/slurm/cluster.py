@@ -221,7 +221,7 @@ def wait(ready: Callable[[], bool], what: str) -> None:
     while not ready():
         if time.monotonic() > deadline:
             raise TimeoutError(f"waited {START_S:g} s for {what}")
-        time.sleep(0.2)
+        time.sleep(0.05)
 
 
 @contextlib.contextmanager
