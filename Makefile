@@ -56,7 +56,8 @@ $(PROGRAMS): $(SOURCES)
 
 test: lint  ## set up, then linters, type check and all tests
 	$(call EACH_WORKSPACE,$(TESTED))
-	python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
+# One process more than cores: one of them waits for Slurm most of the time.
+	python -m pytest -n $$(($(CORES) + 1)) --dist loadfile --no-loadscope-reorder
 
 test-fast: setup  ## only tests that take less than about ten seconds
 	python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder -m "not slow"

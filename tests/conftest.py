@@ -47,16 +47,16 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     compile_one_at_a_time()
 
 
-_LONGEST = ("slurm", "workflow", "docs", "mutations")
+_FIRST = ("slurm/", "workflow/", "docs/", "mutations/", "unit/table/test_pairs.py", "unit/report/")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start the folders whose tests mostly wait for other processes first, so that the rest runs beside them."""
+    """Start the folders that mostly wait for other processes first, then the longest files: none is the last."""
     here = Path(__file__).parent
 
     def place(item: pytest.Item) -> int:
-        folder = item.path.relative_to(here).parts[0] if item.path.is_relative_to(here) else ""
-        return _LONGEST.index(folder) if folder in _LONGEST else len(_LONGEST)
+        path = item.path.relative_to(here).as_posix() if item.path.is_relative_to(here) else ""
+        return next((at for at, first in enumerate(_FIRST) if path.startswith(first)), len(_FIRST))
 
     items.sort(key=place)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import multiprocessing
 import os
 import signal
@@ -69,8 +70,20 @@ def _run(arguments: list[str], folder: str, environment: dict[str, str], said: s
                 os.dup2(file.fileno(), descriptor)
     from snakemake.cli import main
 
+    if "STATUS_EVERY_S" in environment:
+        _ask_every(float(environment["STATUS_EVERY_S"]))
     sys.argv = ["snakemake", *arguments]
     main(arguments)
+
+
+def _ask_every(seconds: float) -> None:
+    """Let Snakemake ask a cluster at equal intervals; those of the plugin of Slurm grow by ten seconds each time."""
+    from snakemake_interface_executor_plugins.executors.remote import RemoteExecutor
+
+    async def sleep(executor: object) -> None:
+        await asyncio.sleep(seconds)
+
+    RemoteExecutor.sleep = sleep
 
 
 def run_small(study: str) -> int:

@@ -48,7 +48,7 @@ ReturnToService=2
 KillWait=5
 MinJobAge=3600
 SchedulerType=sched/backfill
-SchedulerParameters=sched_interval=2,bf_interval=2,sched_min_interval=0
+SchedulerParameters=sched_interval=1,bf_interval=1,sched_min_interval=0,batch_sched_delay=0
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 # The memory of a job is looked at each second, and a job that has more than it asked for is killed.
@@ -221,7 +221,7 @@ def wait(ready: Callable[[], bool], what: str) -> None:
     while not ready():
         if time.monotonic() > deadline:
             raise TimeoutError(f"waited {START_S:g} s for {what}")
-        time.sleep(0.2)
+        time.sleep(0.05)
 
 
 @contextlib.contextmanager

@@ -26,12 +26,14 @@ pytestmark = pytest.mark.slow
 # This cluster has no accounting, and can be asked more often.
 PROFILE = (
     *("--profile", str(ROOT / "profiles/slurm"), "--slurm-status-command", "squeue"),
-    *("--slurm-init-seconds-before-status-checks", "3", "--max-status-checks-per-second", "1"),
+    *("--slurm-init-seconds-before-status-checks", "1", "--max-status-checks-per-second", "1"),
 )
 POINTS = 12
 STUDY = TINY.replace("seeds: 2", "seeds: 3")
-# Each simulation says which it is, and takes long enough to be killed in the middle.
-SLOW = 'echo "${PWD##*/}" >> "$COUNTED/each"; sleep 4'
+# Each simulation says which it is.
+COUNT = 'echo "${PWD##*/}" >> "$COUNTED/each"'
+SLOW = f"{COUNT}; sleep 4"
+"""Long enough to be killed in the middle."""
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +54,7 @@ class ClusterWorkplace(Workplace):
     @property
     def environment(self) -> dict[str, str]:
         """Environment of the commands."""
-        return super().environment | {"COUNTED": str(self.folder)}
+        return super().environment | {"COUNTED": str(self.folder), "STATUS_EVERY_S": "1"}
 
     def arguments(self, *more: str, study: str = "tiny.yaml") -> list[str]:
         """Arguments with the profile, in batches of a few points, and asking Slurm more often."""
@@ -67,9 +69,9 @@ class ClusterWorkplace(Workplace):
         ]
 
     def batch_cpu_s(self) -> float:
-        """A fifth of what the study is predicted to take, so that it has several batches."""
+        """Two fifths of what the study is predicted to take: seven batches of one to four points."""
         (pipeline,) = load_pipelines(str(self.folder / "tiny.yaml"), ROOT / "configs").values()
-        return sum(batch.cpu_s for batch in pipeline.batches.values()) / 5
+        return sum(batch.cpu_s for batch in pipeline.batches.values()) / 2.5
 
     def starts(self) -> Counter[str]:
         """How often each point was started."""
@@ -99,7 +101,7 @@ def fresh(tmp_path: Path, cluster: Cluster, caminos: str) -> Iterator[ClusterWor
     """A folder with a study; whatever comes of it, the next test finds an idle cluster."""
     place = ClusterWorkplace(tmp_path, caminos)
     place.write_study(STUDY)
-    place.stand_in(SLOW)
+    place.stand_in(COUNT)
     yield place
     cluster.clear()
 
@@ -212,10 +214,13 @@ def test_a_whole_node_runs_a_study_in_one_submission(tmp_path: Path, cluster: Cl
     (command,) = re.findall(r"^sbatch .*$", (ROOT / "docs/cluster.md").read_text(), re.M)
     done = subprocess.run(
         ["bash", "-c", command.replace("my-study.yaml", "tiny.yaml")],
-        cwd=tmp_path, env=place.environment | {"SBATCH_WAIT": "1"}, text=True, capture_output=True,
+        cwd=tmp_path, env=place.environment, text=True, capture_output=True, check=True,
     )  # fmt: skip
+    job = done.stdout.split()[-1]
+    # `sbatch --wait` looks after 2, 10 and 42 s.
+    wait_until(lambda: job not in cluster.ask("squeue", "--noheader", "--format=%i").split())
     said = "".join(path.read_text() for path in tmp_path.glob("slurm-*.out"))
-    assert done.returncode == 0, done.stderr + said
+    assert " ExitCode=0:0 " in cluster.ask("scontrol", "--oneliner", "show", "job", job), said
     assert f"{POINTS} of {POINTS} points done" in said and (tmp_path / "reports/tiny/index.html").is_file()
 
 
@@ -232,6 +237,7 @@ def test_a_cancelled_job_a_drained_node_and_a_new_controller_lose_nothing(
     fresh: ClusterWorkplace, cluster: Cluster
 ) -> None:
     workplace = fresh
+    workplace.stand_in(SLOW)
     snakemake = workplace.start("--until", "table")
     try:
         wait_until(lambda: len(workplace.stored()) >= 2 and simulating(cluster))
@@ -267,7 +273,7 @@ def test_a_cancelled_job_a_drained_node_and_a_new_controller_lose_nothing(
 def test_a_job_that_fills_its_memory_is_tried_again_with_more(workplace: ClusterWorkplace, cluster: Cluster) -> None:
     # Once, a simulation takes less than its own limit and more than what is left of the memory of its job.
     workplace.stand_in(
-        f'{SLOW}; if [ "$(wc -l < "$COUNTED/each")" -ge 3 ] && mkdir "$COUNTED/full"; then'
+        f'{COUNT}; if [ "$(wc -l < "$COUNTED/each")" -ge 3 ] && mkdir "$COUNTED/full"; then'
         " exec python3 -c 'x = bytearray(450_000_000); import time; time.sleep(60)'; fi"
     )
     said = workplace.run("--until", "table", "--set-resources", "simulate:mem_mb=attempt*attempt*700")
@@ -281,6 +287,7 @@ def test_a_job_that_fills_its_memory_is_tried_again_with_more(workplace: Cluster
 def test_an_interrupted_snakemake_cancels_its_jobs_and_a_killed_one_leaves_them_to_the_next(
     workplace: ClusterWorkplace, cluster: Cluster
 ) -> None:
+    workplace.stand_in(SLOW)
     interrupted = workplace.start("--until", "table")
     wait_until(lambda: len(workplace.stored()) >= 2 and simulating(cluster))
     interrupted.send_signal(signal.SIGINT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import os
 import re
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -202,18 +203,26 @@ def test_whatever_else_differs_is_simulated_again(
     assert done_by(*stored)["status"] == "done" and runs == ["run"]
 
 
-@pytest.fixture(params=[0.4, "saturation"])
-def stored_offered(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[PlannedPoint, Store]:
-    """A finished point of offered traffic, at one load or with a search, and its store."""
+@pytest.fixture(scope="module", params=[0.4, "saturation"])
+def simulated_offered(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[PlannedPoint, Path]:
+    """A finished point of offered traffic, at one load or with a search, and the folder of its store; for copies."""
     offered = {"traffic": "uniform", "load": request.param, "warmup": 50, "measured": 200, "batches": 8}
     parts = {"machine": DRAGONFLY, "routing": "minimal", "offered": offered, "engine": "caminos", "seed": 1}
     of_traffic = Point.model_validate(parts)
-    planned, store = (
-        PlannedPoint(point_id(of_traffic), machine_id(of_traffic.machine), of_traffic),
-        point_store(tmp_path),
-    )
-    assert done_by(planned, store)["status"] == "done"
-    return planned, store
+    planned = PlannedPoint(point_id(of_traffic), machine_id(of_traffic.machine), of_traffic)
+    folder = tmp_path_factory.mktemp("offered")
+    assert done_by(planned, point_store(folder))["status"] == "done"
+    return planned, folder
+
+
+@pytest.fixture
+def stored_offered(simulated_offered: tuple[PlannedPoint, Path], tmp_path: Path) -> tuple[PlannedPoint, Store]:
+    """A finished point of offered traffic, and a store of its own."""
+    planned, folder = simulated_offered
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    return planned, point_store(tmp_path)
 
 
 def test_offered_traffic_with_the_same_input_is_computed_from_its_stored_runs(
