@@ -20,6 +20,14 @@ from fabricstudy.machine.fabric import is_fabric_file
 from fabricstudy.machine.proposals import abbreviation
 from fabricstudy.structure.prices import Prices
 from fabricstudy.study.file import load_study, parse_yaml, validated
+from fabricstudy.workflow.candidates import (
+    SAMPLE,
+    front_sentences,
+    nearest,
+    number_of_candidates,
+    run_study,
+    simulated_front,
+)
 from fabricstudy.workflow.pipeline import find_study
 from fabricstudy.workflow.snakefile import RESULTS
 
@@ -31,7 +39,6 @@ from .common import (
     text_table,
     with_extensions,
 )
-from .simulated_candidates import SAMPLE, front_sentences, nearest, number_of_candidates, run_study, simulated_front
 
 WORDS = (
     "A candidate is on the Pareto front if no other is at least as good in price per node, bound and taper (values "
@@ -171,7 +178,7 @@ def _taken(file: Path | None) -> str | None:
     left_out = sorted(study.model_fields_set - {"study", "title", "description", "jobs", "figures", "claims"})
     return (
         f"From {file.name}: the jobs, as they are without its sweeps{axes}, and the cores of a node. Not taken from "
-        f"it: {', '.join(left_out)}. The machines are those of the front, the routings {' and '.join(_ROUTINGS)}, with "
+        f"it: {', '.join(left_out)}. The machines are candidates, the routings {' and '.join(_ROUTINGS)}, with "
         f"{_SEEDS} seeds each."
     )
 
@@ -197,6 +204,7 @@ def _write_study(
     unit = "us" if max(bounds_ns) < MS_FROM_NS else "ms"
     study = _study(analysis, jobs, machines, prices, unit, next(iter(given), None))
     if args.simulate:
+        study["title"] = f"Candidates of {analysis.nodes} to {analysis.largest} nodes"
         study["screen"] = {"with": "flow", "or": "front", "keep": "2 %", "sample": SAMPLE}
     if extensions:
         names = dict.fromkeys(os.path.relpath(path, folder) for path in extensions)

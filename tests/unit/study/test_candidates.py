@@ -14,7 +14,6 @@ import pytest
 from fabricstudy.analysis.candidates import Candidates
 from fabricstudy.analysis.pair_bytes import PairBytes
 from fabricstudy.cli import main
-from fabricstudy.commands.simulated_candidates import miss_probability, nearest
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.proposals import abbreviation
 from fabricstudy.machine.requirements import MachineRequirements
@@ -23,6 +22,7 @@ from fabricstudy.structure.pareto import is_pareto_efficient, representatives
 from fabricstudy.structure.prices import Prices
 from fabricstudy.study.figures import ScatterFigure
 from fabricstudy.study.file import load_study, validate_study
+from fabricstudy.workflow.candidates import miss_probability, nearest
 
 
 def asked(**more: Any) -> Candidates:

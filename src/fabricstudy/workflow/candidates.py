@@ -86,8 +86,7 @@ def simulated_front(
     if screening["ratio"].isna().all():
         raise FabricstudyError(f"{study}: no candidate has both times; see reports/{study}/index.html")
     screening = screening.assign(time_ns=screening["estimate_ns"] * screening["ratio"])
-    near, sample = ([rows[item] for item in items] for items in chosen)
-    price = {row["machine"]: row["price_per_node"] for row in (*near, *sample)}
+    price = {row["machine"]: row["price_per_node"] for row in rows}
     done = screening[screening["time_ns"].notna()].sort_values("time_ns").drop_duplicates("machine")
     costs = np.column_stack([done["machine"].map(price), done["time_ns"]])
     best = done[is_pareto_efficient(costs)] if len(done) else done
@@ -100,7 +99,7 @@ def simulated_front(
     bound_ns = np.array([row["bound_ns"] for row in others])
     limit_ns = np.array([_fastest_ns(front, row["price_per_node"]) for row in others])
     proven = all(job.allocation.kind == "cluster" and job.mapping.kind == "linear" for job in jobs)
-    ratios = _ratios(screening, sample)
+    ratios = _ratios(screening, [rows[item] for item in chosen[1]])
     found = {
         f"{name}_expected": float(miss_probability(bound_ns, limit_ns / margin, ratios, proven).sum())
         for name, margin in (("better", 1.0), ("much_better", MARGIN))
