@@ -20,7 +20,16 @@ from fabricstudy.machine.fabric import is_fabric_file
 from fabricstudy.machine.proposals import abbreviation
 from fabricstudy.structure.prices import Prices
 from fabricstudy.study.file import load_study, parse_yaml, validated
+from fabricstudy.workflow.candidates import (
+    SAMPLE,
+    front_sentences,
+    nearest,
+    number_of_candidates,
+    run_study,
+    simulated_front,
+)
 from fabricstudy.workflow.pipeline import find_study
+from fabricstudy.workflow.snakefile import RESULTS
 
 from .common import (
     add_extensions,
@@ -71,12 +80,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--study", help="study with the jobs of the traffic (default: all-to-all of all nodes, 1 kB)")
     parser.add_argument("--prices", help="CSV of prices, or a price list: besta-2014 (default), mixnet-2025")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write a study that simulates the front")
+    parser.add_argument(
+        "--simulate", type=number_of_candidates, metavar="NUMBER", nargs="?", const=200,
+        help="run the study written: about so many candidates (default: 200) on flow, and on the simulator those of "
+        "them that may be on the front of price and time; needs --write and --study",
+    )  # fmt: skip
     add_extensions(parser)
 
 
 @with_extensions
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """List the machines of about so many nodes on the Pareto front of price, bound and taper."""
+    if args.simulate and not (args.write and args.study):
+        remedy = "add --write FILE for the study, and --study with its jobs"
+        raise FabricstudyError(f"--simulate runs a study of jobs; {remedy}", "usage")
     if args.write and args.write.exists():
         raise FabricstudyError(f"{args.write}: the file exists; move it, or use another name")
     file = find_study(args.study) if args.study else None
@@ -89,12 +106,22 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     analysis = validated(_Asked, {"candidates": asked}, {"folder": folder}).candidates
     with progress_spinner(f"analysing candidates; {_HOW_LONG}") as show_progress:
         candidates = analysis.found(show_progress, every_bound=args.all)
+    chosen = nearest([row for row, _ in candidates], args.simulate) if args.simulate else None
     if args.write:
-        _write_study(args, analysis, asked["jobs"], candidates, given)
+        wanted = {item for item, (row, _) in enumerate(candidates) if row["reason"]}
+        wanted = wanted if chosen is None else {*chosen[0], *chosen[1]}
+        listed = [one for item, one in enumerate(candidates) if item in wanted or one[0]["given"]]
+        _write_study(args, analysis, asked["jobs"], listed, given)
     rows = sorted((row for row, _ in candidates), key=lambda row: row["bound_ns"])
     undecided = sorted((row for row in rows if row["undecided"]), key=lambda row: row["price_per_node"])
-    listed = [written for row, written in candidates if args.all or row["reason"] or row["undecided"]]
+    simulated = {}
+    if chosen is not None:
+        run_study(args.write)
+        name, by_price = load_study(args.write).study, [row for row, _ in candidates]
+        simulated = simulated_front(name, by_price, chosen, analysis.jobs, RESULTS)
+    shown = [written for row, written in candidates if args.all or row["reason"] or row["undecided"]]
     return {
+        **simulated,
         "candidates": len(candidates),
         "families": Counter(row["family"] for row in rows),
         "prices": analysis.prices.title,
@@ -102,7 +129,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "traffic": f"the jobs of {args.study}" if args.study else "all-to-all of all nodes, 1 kB a message",
         "written": str(args.write) if args.write else None,
         "taken": _taken(file) if args.write else None,
-        "abbreviations": _abbreviations(listed),
+        "abbreviations": _abbreviations(shown),
         "front": [row for row in rows if row["reason"]],
         "on_front": sum(row["front"] for row in rows),
         "undecided": undecided,
@@ -151,7 +178,7 @@ def _taken(file: Path | None) -> str | None:
     left_out = sorted(study.model_fields_set - {"study", "title", "description", "jobs", "figures", "claims"})
     return (
         f"From {file.name}: the jobs, as they are without its sweeps{axes}, and the cores of a node. Not taken from "
-        f"it: {', '.join(left_out)}. The machines are those of the front, the routings {' and '.join(_ROUTINGS)}, with "
+        f"it: {', '.join(left_out)}. The machines are candidates, the routings {' and '.join(_ROUTINGS)}, with "
         f"{_SEEDS} seeds each."
     )
 
@@ -163,9 +190,9 @@ def _write_study(
     candidates: list[Any],
     given: dict[str, tuple[str, Topology]],
 ) -> None:
-    """Write a study of the front and the given machines."""
+    """Write a study of candidates and the given machines, which is screened for `--simulate`."""
     folder = args.write.parent
-    machines = {row["machine"]: written for row, written in candidates if row["reason"] and not row["given"]}
+    machines = {row["machine"]: written for row, written in candidates if not row["given"]}
     extensions = [Path(name) for name in args.extensions]
     for label, (source, _) in given.items():
         machines[label], listed = _as_written(source, folder)
@@ -173,9 +200,12 @@ def _write_study(
     if not machines:
         raise FabricstudyError("no machine is on the front with certainty, so no study was written; raise --taper")
     prices = _prices(args.prices, folder) if args.prices else "besta-2014"
-    bounds_ns = [row["bound_ns"] for row, _ in candidates if row["reason"] or row["given"]]
+    bounds_ns = [row["bound_ns"] for row, _ in candidates]
     unit = "us" if max(bounds_ns) < MS_FROM_NS else "ms"
     study = _study(analysis, jobs, machines, prices, unit, next(iter(given), None))
+    if args.simulate:
+        study["title"] = f"Candidates of {analysis.nodes} to {analysis.largest} nodes"
+        study["screen"] = {"with": "flow", "or": "front", "keep": "2 %", "sample": SAMPLE}
     if extensions:
         names = dict.fromkeys(os.path.relpath(path, folder) for path in extensions)
         study = {"study": study["study"], "extensions": list(names)} | study
@@ -297,6 +327,14 @@ def show(result: dict[str, Any]) -> None:
         f"{_undecided(result)}\n"
         f"{WORDS} {_legend(result['abbreviations'])}"
     )
+    if "simulated_front" in result:
+        front = text_table("machine", "routing", "price/node", "simulated (us)")
+        for row in result["simulated_front"]:
+            front.add_row(
+                row["machine"], row["routing"], f"{row['price_per_node']:,.0f}", f"{row['time_ns'] / 1e3:,.1f}"
+            )
+        console.print("\n", front)
+        console.print(front_sentences(result))
     if result["written"]:
         console.print(f"Written: {result['written']}; see: fabricstudy plan {result['written']}")
         console.print(result["taken"] or "", end="\n" * bool(result["taken"]))

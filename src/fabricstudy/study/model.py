@@ -23,6 +23,7 @@ from .claims import Claim, KnownNames
 from .default_figures import default_figures
 from .figures import AnyFigure, Names
 from .schedules import Schedule
+from .seeds import DECIDED
 from .sweep import Axis, Experiment, Sweep
 
 MAX_POINTS = 1_000_000
@@ -116,7 +117,7 @@ class Study(Sweep):
     def _agrees(self) -> None:
         check_all([
             self._check_sweep, self._check_base, self._check_size, self._check_link_loads, self._check_names,
-            self._check_screens,
+            self._check_screens, self._check_decisions,
         ])  # fmt: skip
 
     def _check_sweep(self) -> None:
@@ -170,6 +171,14 @@ class Study(Sweep):
                 remedy = "add analyses: {bill: {kind: cost, machines: {label: ...}}}"
                 path = ("experiments", name, "screen", "or") if self.experiments else ("screen", "or")
                 raise ConfigError("a front needs prices", remedy, path, experiment.screen.or_, "missing-key")
+
+    def _check_decisions(self) -> None:
+        for name, experiment in self.all_experiments.items():
+            seeds = experiment.seeds
+            if seeds.is_adaptive and seeds.until == DECIDED and not (seeds.decide or self.claims):
+                path = ("experiments", name, "seeds", "until") if self.experiments else ("seeds", "until")
+                remedy = "name axes in decide: [...], write claims, or until: 2 %"
+                raise ConfigError("nothing is to be decided", remedy, path, DECIDED, "missing-key")
 
     @property
     def cost(self) -> Analysis | None:

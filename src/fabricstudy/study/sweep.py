@@ -420,9 +420,12 @@ class Sweep(SweepBase):
 
     @model_check
     def _screen_fits(self) -> None:
-        if self.screen and self.seeds.is_adaptive:
-            problem, remedy = "a screening with seeds that depend on results", "write a number of seeds"
-            raise ConfigError(problem, remedy, ("seeds",), code="unsupported")
+        if self.screen and self.seeds.budget_cpu_s is not None:
+            problem, remedy = (
+                "a screening decides what is simulated, not a budget",
+                "leave the budget out, and lower to",
+            )
+            raise ConfigError(problem, remedy, ("seeds", "budget"), code="conflicting-keys")
         if self.screen and (axes := self.axes_below("engine")):
             problem, remedy = "a screening of several engines", "leave the axis out"
             raise ConfigError(problem, remedy, ("screen",), sorted(axes)[0], "conflicting-keys")

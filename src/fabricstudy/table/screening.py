@@ -114,15 +114,21 @@ def _prices(plan: Plan, estimates: pd.DataFrame) -> dict[str, float]:
 
 
 def screened_points(plan: Plan, tables: Tables) -> set[str]:
-    """Return the points of the combinations that are simulated."""
+    """Return the points of the combinations that are simulated.
+
+    If results decide how many seeds they have, this holds for the sample, which has the first ones; others have all.
+    """
     axes = [axis for axis in axes_of(tables.points) if axis != "engine"]
-    chosen = {
-        combination_key(group.experiment, labels)
+    last_seed = {
+        combination_key(group.experiment, labels): seeds.first if drawn and seeds.is_adaptive else max(seeds.all)
         for group in _screened(plan, tables)
-        for labels, outcome in zip(group.rows[axes].to_dict("records"), group.outcomes, strict=True)
+        for seeds in [plan.study.all_experiments[group.experiment].seeds]
+        for labels, drawn, outcome in zip(
+            group.rows[axes].to_dict("records"), group.rows["sampled"], group.outcomes, strict=True
+        )
         if outcome != "not simulated"
     }
-    rows = [row for row in plan.rows if combination_key(row.experiment, row.labels) in chosen]
+    rows = [row for row in plan.rows if row.seed <= last_seed.get(combination_key(row.experiment, row.labels), -1)]
     return {name for row in rows for name in (row.point_id, *row.baseline_ids) if name}
 
 

@@ -22,6 +22,7 @@ from fabricstudy.structure.pareto import is_pareto_efficient, representatives
 from fabricstudy.structure.prices import Prices
 from fabricstudy.study.figures import ScatterFigure
 from fabricstudy.study.file import load_study, validate_study
+from fabricstudy.workflow.candidates import miss_probability, nearest
 
 
 def asked(**more: Any) -> Candidates:
@@ -363,3 +364,34 @@ def test_each_listed_machine_says_what_it_has_over_the_next_cheaper_one() -> Non
         price = row["price_per_node"] / cheaper["price_per_node"] - 1
         assert f"{price:+.1%} price" in row["reason"]
         assert ("% bound" in row["reason"]) == (row["bound_ns"] < cheaper["bound_ns"] * (1 - 1e-9))
+
+
+def test_whole_layers_nearest_to_the_front_are_simulated_and_a_sample_of_the_others() -> None:
+    """Of a 20 x 20 grid of prices and bounds, layers are squares' lower corners: one point, then two, ..."""
+    grid = [(price, bound) for price in range(1, 21) for bound in range(1, 21)]
+    rows = [{"machine": f"{price} {bound}", "price_per_node": price, "bound_ns": bound} for price, bound in grid]
+    near, sample = nearest(rows, 20 + 25)
+    assert sorted(grid[item] for item in near) == sorted(pair for pair in grid if sum(pair) <= 7)  # 1 + 2 + ... + 6
+    assert len(set(sample)) == 20 and not set(sample) & set(near)
+    assert nearest(rows[:30], 900) == (list(nearest(rows[:30], 900)[0]), [])
+
+
+@pytest.mark.parametrize("proven", [False, True])
+def test_candidates_left_out_are_better_as_often_as_stated(proven: bool) -> None:
+    """Times are bounds times a lognormal ratio; the expected number of those below a limit is that in 400 trials."""
+    random, stated, better = np.random.default_rng(5), 0.0, 0
+    for _ in range(400):
+        bound_ns = random.uniform(50, 150, 300)
+        ratios = np.exp(np.abs(random.normal(0.3, 0.1, 320)) if proven else random.normal(0.3, 0.1, 320))
+        limit_ns = np.full(300, 70.0)
+        stated += miss_probability(bound_ns, limit_ns, ratios[300:], proven).sum()
+        better += (bound_ns * ratios[:300] < limit_ns).sum()
+    assert better < stated < 1.3 * better
+    assert miss_probability(np.array([70.0, 60.0]), np.full(2, 70.0), np.ones(1), proven).tolist() == [1 - proven, 1]
+
+
+def test_a_simulation_of_candidates_needs_jobs_and_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    line = ["machine", "candidates", "--nodes", "60", "--radix", "12", "--json", "--simulate"]
+    assert main(line) == 2
+    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "usage"
+    assert main([*line, "39"]) == 2

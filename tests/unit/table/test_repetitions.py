@@ -235,6 +235,7 @@ def test_tables_have_only_what_was_needed(tmp_path: Path) -> None:
         ({"from": 5, "to": 30, "until": "2 %", "budget": "0 h"}, "seeds.budget"),
         ({"from": 5, "to": 30, "until": "2 %", "decide": ["routing"]}, "seeds.decide"),
         ({"from": 5, "to": 30, "until": "decided", "decide": ["color"]}, "seeds.decide.0"),
+        ({"from": 5, "to": 30, "until": "decided"}, "seeds.until"),
         ({"list": [1, 2], "to": 30}, "seeds"),
         (0, "seeds"),
         ([1, 1], "seeds.1"),

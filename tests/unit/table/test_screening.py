@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from fabricstudy.core.errors import ConfigError
 from fabricstudy.structure.pareto import is_pareto_efficient
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
-from fabricstudy.study.screening import Screen
+from fabricstudy.study.screening import Screen, sampled
 from fabricstudy.table.collect import collect
+from fabricstudy.table.repetitions import needed_points
 from fabricstudy.table.screening import Screened, screened_points, screening_table
 
 from .test_collect import STUDY, record
@@ -107,6 +109,19 @@ def test_a_front_has_what_is_faster_than_all_that_is_no_dearer(tmp_path: Path) -
     assert (rows["outcome"] == "nearest to the front").all() and (rows["over_fastest"] == 1).all()
 
 
+def test_of_a_screening_with_adaptive_seeds_the_sample_has_few_and_the_others_all(tmp_path: Path) -> None:
+    """Seeds differ by 2 %: a precision of 50 % needs the first three of the sample, and the rest has all five."""
+    study = planned(tmp_path, seeds={"from": 3, "to": 5, "until": "50 %"})
+    first = study.without(study.second_stage)
+    tables = collect(first, records(first), [])
+    assert set(tables.points.groupby("experiment").size()) == {10 * 3, 2 * 40}
+    needed = screened_points(study, tables) | needed_points(study, tables)
+    seeds = Counter[tuple[object, ...]](tuple(row.labels.values()) for row in study.rows if row.point_id in needed)
+    drawn = sampled(study.study.all_experiments["main"].screen or Screen(), study.rows)
+    assert {seeds[labels] for labels in drawn} == {3}
+    assert len(seeds) > len(drawn) and {count for labels, count in seeds.items() if labels not in drawn} == {5}
+
+
 @pytest.mark.parametrize(
     "changes, path",
     [
@@ -114,7 +129,7 @@ def test_a_front_has_what_is_faster_than_all_that_is_no_dearer(tmp_path: Path) -
         ({"screen": {"keep": "60 %"}}, "screen.keep"),
         ({"screen": {"or": "price"}}, "screen.or"),
         ({"screen": {"or": "front"}}, "screen.or"),
-        ({"seeds": {"from": 3, "to": 5, "until": "2 %"}}, "seeds"),
+        ({"seeds": {"from": 3, "to": 5, "until": "2 %", "budget": "1 h"}}, "seeds.budget"),
         ({"sweep": {"engine": ["packet", "flow"]}}, "screen"),
     ],
 )
