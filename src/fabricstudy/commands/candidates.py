@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -205,6 +206,8 @@ def _write_study(
     study = _study(analysis, jobs, machines, prices, unit, next(iter(given), None))
     if args.simulate:
         study["title"] = f"Candidates of {analysis.nodes} to {analysis.largest} nodes"
+        # Results of another file are not overwritten.
+        study["study"] = re.sub(r"[^a-z0-9]+", "-", args.write.stem.lower()).strip("-")[:64] or study["study"]
         study["screen"] = {"with": "flow", "or": "front", "keep": "2 %", "sample": SAMPLE}
     if extensions:
         names = dict.fromkeys(os.path.relpath(path, folder) for path in extensions)

@@ -95,7 +95,7 @@ def simulated_front(
          "time_ns": row["time_ns"]}
         for row in best.sort_values("time_ns", ascending=False).to_dict("records")
     ]  # fmt: skip
-    others = [row for item, row in enumerate(rows) if item not in {*chosen[0], *chosen[1]}]
+    others = [row for item, row in enumerate(rows) if item not in {*chosen[0], *chosen[1]} and not row["given"]]
     bound_ns = np.array([row["bound_ns"] for row in others])
     limit_ns = np.array([_fastest_ns(front, row["price_per_node"]) for row in others])
     proven = all(job.allocation.kind == "cluster" and job.mapping.kind == "linear" for job in jobs)
@@ -127,7 +127,7 @@ def front_sentences(found: dict[str, Any]) -> str:
     return (
         f"Of {found['on_flow']} candidates run on flow, {found['simulated']} were simulated. Of "
         f"{found['not_simulated']:,} others, {found['certainly_worse']:,} are certainly not on the front: their bound "
-        f"is above a time simulated at no higher price. Expected number of others that are on it: "
+        "is above a time simulated at no higher price. Expected number of others that are on it: "
         f"{found['better_expected']:.2g}; that are faster by more than {MARGIN - 1:.0%}: "
         f"{found['much_better_expected']:.2g}. The probability that there is one is no higher than this number, by "
         f"the ratios of time and bound of {SAMPLE} drawn at random. A higher number of --simulate lowers it."
