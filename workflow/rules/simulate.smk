@@ -40,9 +40,11 @@ rule simulate:
         .batches[wildcards.batch]
         .time_min
         * attempt,
-        # For the message; a changed parameter would run the job again.
-        words=lambda wildcards: STUDIES[wildcards.study].batches[wildcards.batch].words,
+        # For the message; a changed parameter would run the job again, and text would not be the same in a group.
+        number=lambda wildcards: STUDIES[wildcards.study].batches[wildcards.batch].number,
+        batches=lambda wildcards: len(STUDIES[wildcards.study].batches),
     params:
+        engine=lambda wildcards: STUDIES[wildcards.study].batches[wildcards.batch].engine,
         plan=INPUTS.folder_of("plan"),
         machines=INPUTS.folders,
         # Points of an engine that was missing, or that other code simulated, are done again.
@@ -50,7 +52,7 @@ rule simulate:
         .batches[wildcards.batch]
         .digest,
     message:
-        "Simulating {wildcards.study}: {resources.words}"
+        "Simulating {wildcards.study} on {params.engine}: batch {resources.number} of {resources.batches}"
     shell:
         "python -m fabricstudy.workflow.stages simulate --study {input.study:q} --plan {params.plan:q}"
         " --machines {params.machines:q} --structures {input.structures:q}"

@@ -77,7 +77,8 @@ def searches(plan: Plan, tables: Tables) -> TextTable:
     """Summarise the searches for the saturation load: result, growth of the backlog at it, and how they ended."""
     offered = {name: planned.point.offered for name, planned in plan.points.items()}
     searched = [name for name, traffic in offered.items() if traffic and traffic.load == SATURATION]
-    points = tables.points[tables.points["point_id"].isin(searched) & (tables.points["engine"].map(simulates))]
+    chosen = tables.points["point_id"].isin(searched) & tables.points["engine"].map(simulates).astype(bool)
+    points = tables.points[chosen]
     if points.empty:
         return TextTable((), [])
     found = tables.latency.drop_duplicates("point_id").set_index("point_id")

@@ -8,7 +8,6 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from fabricstudy.core.files import atomic_text
-from fabricstudy.core.phrasing import count_noun
 from fabricstudy.study.file import parse_study_name, study_files
 from fabricstudy.study.plan_file import PLAN_FILES, write_plan
 
@@ -44,8 +43,9 @@ class SimulateJob(BaseModel):
     time_min: int
     cpu_s: float
     second_stage: bool = False
-    words: str = "points"
-    """What is simulated, for progress lines."""
+    engine: str = ""
+    number: int = 0
+    """From 1, for progress lines."""
 
     @property
     def priority(self) -> float:
@@ -151,8 +151,8 @@ def jobs_of(pipeline: Pipeline) -> StudyJobs:
                 time_min=batch.time_min(1),
                 cpu_s=batch.cpu_s,
                 second_stage=batch.second_stage,
-                words=f"{count_noun(len(batch.points), 'point')} on {batch.engine} "
-                f"(batch {number} of {len(pipeline.batches)})",
+                engine=batch.engine,
+                number=number,
             )
             for number, (name, batch) in enumerate(pipeline.batches.items(), 1)
         },

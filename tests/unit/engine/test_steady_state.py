@@ -13,7 +13,7 @@ from scipy.stats import linregress, t
 
 from fabricstudy.engine import offered_traffic
 from fabricstudy.engine.failures import EngineFailure
-from fabricstudy.engine.offered_traffic import check_moves, search_saturation
+from fabricstudy.engine.offered_traffic import DOUBLINGS_OF_SEARCH, check_moves, search_saturation
 from fabricstudy.engine.steady_state import (
     Growth,
     SteadyRun,
@@ -241,8 +241,8 @@ def test_the_search_for_the_saturation_load_needs_few_runs(
     """A network that carries `capacity`, and beyond it this times `carried`; runs close to it are undecided."""
     tried: list[float] = []
 
-    def at(load: float, states: Container[str]) -> SimpleNamespace:
-        assert "undecided" not in states
+    def at(load: float, states: Container[str], doublings: int) -> SimpleNamespace:
+        assert "undecided" not in states and doublings == DOUBLINGS_OF_SEARCH
         tried.append(load)
         arrived = load if load <= capacity else min(load, capacity * carried)
         created = np.full(8, 1000)
