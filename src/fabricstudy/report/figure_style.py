@@ -273,13 +273,15 @@ def panels(figure: TableFigure, frame: pd.DataFrame, share_x: bool = True, share
     rows, columns = (list(dict.fromkeys(frame[name])) for name in ("row", "column"))
     wide, high = len(columns), len(rows)
     width = 7.6 if wide < 3 else 3.1 * wide
+    fitting = int(_CHARACTERS_PER_INCH * width / wide)
     canvas = Canvas(figsize=(width, 2.75 * high + 1.0), layout="constrained")
     grid = canvas.subplots(high, wide, sharex=share_x, sharey=share_y, squeeze=False)
     filled = []
     for axes, (row, column) in zip(grid.flat, itertools.product(rows, columns), strict=True):
         named = ((figure.rows, row), (figure.columns, column))
-        title = ", ".join(f"{axis}: {truncate_label(label)}" for axis, label in named if axis)
-        axes.set_title(textwrap.fill(title, int(_CHARACTERS_PER_INCH * width / wide)))
+        parts = [f"{axis}: {truncate_label(label)}" for axis, label in named if axis]
+        separator = ", " if len(", ".join(parts)) <= fitting else ",\n"
+        axes.set_title(separator.join(textwrap.fill(part, fitting) for part in parts))
         filled.append(Panel(axes, (row, column), frame[(frame["row"] == row) & (frame["column"] == column)]))
     return PanelGrid(canvas, grid, filled)
 
