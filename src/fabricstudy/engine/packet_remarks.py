@@ -67,6 +67,8 @@ def _stored_share(point: Point, stored_bytes: float) -> float:
 def _stored_bytes(point: Point, engine: Engine) -> float:
     machine = point.machine.build()
     try:
-        return engine.stored_bytes(point, machine) if engine.stream_buffers(point, machine) else 0.0
+        stored_bytes = engine.stored_bytes(point, machine)
+        # The count of channel classes takes longer.
+        return stored_bytes if stored_bytes and engine.stream_buffers(point, machine) else 0.0
     except Unsupported:
         return 0.0
