@@ -25,7 +25,6 @@ from fabricstudy.workflow.candidates import (
     SAMPLE,
     front_sentences,
     nearest,
-    number_of_candidates,
     run_study,
     simulated_front,
 )
@@ -55,6 +54,8 @@ MS_FROM_NS = 1e7
 _HOW_LONG = "all families of 2000 nodes take up to a minute"
 _ROUTINGS = ("minimal", "ugal")
 _SEEDS = 3
+_FEWEST, _MOST = 2 * SAMPLE, 900
+"""Limits of the candidates that are run on the flow engine."""
 _KEYS = (
     "nodes", "max_nodes", "radix", "ports_per_node", "taper", "price_at_least", "price_at_most", "bandwidth",
     "families",
@@ -82,11 +83,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prices", help="CSV of prices, or a price list: besta-2014 (default), mixnet-2025")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write a study that simulates the front")
     parser.add_argument(
-        "--simulate", type=number_of_candidates, metavar="NUMBER", nargs="?", const=200,
+        "--simulate", type=_number_of_candidates, metavar="NUMBER", nargs="?", const=200,
         help="run the study written: about so many candidates (default: 200) on flow, and on the simulator those of "
         "them that may be on the front of price and time; needs --write and --study",
     )  # fmt: skip
     add_extensions(parser)
+
+
+def _number_of_candidates(text: str) -> int:
+    """Return how many candidates are run on the flow engine."""
+    if not text.isdecimal() or not _FEWEST <= int(text) <= _MOST:
+        raise argparse.ArgumentTypeError(f"{text}: not a number of candidates; write {_FEWEST} to {_MOST}")
+    return int(text)
 
 
 @with_extensions
@@ -109,9 +117,12 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         candidates = analysis.found(show_progress, every_bound=args.all)
     chosen = nearest([row for row, _ in candidates], args.simulate) if args.simulate else None
     if args.write:
-        wanted = {item for item, (row, _) in enumerate(candidates) if row["reason"]}
-        wanted = wanted if chosen is None else {*chosen[0], *chosen[1]}
-        listed = [one for item, one in enumerate(candidates) if item in wanted or one[0]["given"]]
+        near = {number for numbers in chosen or () for number in numbers}
+        listed = [
+            (row, written)
+            for number, (row, written) in enumerate(candidates)
+            if row["given"] or (row["reason"] if chosen is None else number in near)
+        ]
         _write_study(args, analysis, asked["jobs"], listed, given)
     rows = sorted((row for row, _ in candidates), key=lambda row: row["bound_ns"])
     undecided = sorted((row for row in rows if row["undecided"]), key=lambda row: row["price_per_node"])

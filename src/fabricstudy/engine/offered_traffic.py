@@ -43,7 +43,7 @@ RUN_FILES = "run-*.npz"
 """What each run of a point counted, in the order of `runs` in its record."""
 
 DOUBLINGS, DOUBLINGS_OF_SEARCH = 3, 2
-"""How often the warm-up and the window are doubled of a run that has not settled, or decides nothing."""
+"""How often warm-up and window are doubled while a run has not settled or is undecided, at a load and in a search."""
 
 
 def attempt_offered(

@@ -373,6 +373,10 @@ def with_unit(column: str, label: str | None, unit: str | None) -> str:
     return f"{label or column_text(column)} ({unit})"
 
 
+_TEXTS = {"communication_ns": "communication and waiting"}
+"""Labels of columns that say more than their name."""
+
+
 def column_text(column: str) -> str:
     """Return a column in words, without its unit.
 
@@ -381,9 +385,8 @@ def column_text(column: str) -> str:
     >>> column_text("hop_bytes"), column_text("over_bound"), column_text("communication_ns")
     ('hop', 'over bound', 'communication and waiting')
     """
-    if column == "communication_ns":
-        return "communication and waiting"
-    return (column.rsplit("_", 1)[0] if column_unit(column) else column).replace("_", " ")
+    words = (column.rsplit("_", 1)[0] if column_unit(column) else column).replace("_", " ")
+    return _TEXTS.get(column, words)
 
 
 def add_footnote(canvas: Canvas, text: str) -> None:

@@ -82,13 +82,8 @@ def searches(plan: Plan, tables: Tables) -> TextTable:
     if points.empty:
         return TextTable((), [])
     found = tables.latency.drop_duplicates("point_id").set_index("point_id")
-    names = [
-        "state",
-        "backlog_growth",
-        "over_bound",
-        *(f"saturation_{end}" for end in ("load", "low", "high", "bound")),
-    ]
-    rows = points.join(found[names], on="point_id")
+    saturation = [f"saturation_{end}" for end in ("load", "low", "high", "bound")]
+    rows = points.join(found[["state", "backlog_growth", "over_bound", *saturation]], on="point_id")
     rows["ending"] = [_ending(row) for row in rows.to_dict("records")]
     axes = [axis for axis in axes_of(rows) if rows[axis].nunique() > 1]
     keys = {name: name for name in ("experiment", *axes, "engine")}

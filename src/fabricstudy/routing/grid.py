@@ -64,7 +64,7 @@ class GridRoutes(MemorylessRoutes):
     def __init__(self, machine: Machine, steps: Callable[[Dimension], list[Steps]]) -> None:
         super().__init__(machine)
         if machine.coordinates is None or not machine.dimensions:
-            raise ValueError(f"a routing of grids needs a machine with dimensions, not {machine.kind}")
+            raise ValueError(f"a grid routing needs a machine with dimensions, not {machine.kind}")
         self._coordinates = machine.coordinates.T.astype(np.int64)
         self._links = link_tables(machine)
         self._steps = list(map(steps, machine.dimensions))

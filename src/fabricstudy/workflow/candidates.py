@@ -1,6 +1,5 @@
 """Candidates that are simulated: those nearest to the front by their bounds, and how probably others are better."""
 
-import argparse
 import hashlib
 import subprocess
 import sys
@@ -23,15 +22,7 @@ from fabricstudy.workload.job import Job
 
 SAMPLE = 20
 """Candidates far from the front that are simulated, too, drawn at random."""
-FEWEST, MOST = 2 * SAMPLE, 900
 MARGIN = 1.05
-
-
-def number_of_candidates(text: str) -> int:
-    """Return the number of candidates on the flow engine."""
-    if not text.isdecimal() or not FEWEST <= int(text) <= MOST:
-        raise argparse.ArgumentTypeError(f"{text}: not a number of candidates; write {FEWEST} to {MOST}")
-    return int(text)
 
 
 def nearest(rows: Sequence[dict[str, Any]], count: int) -> tuple[list[int], list[int]]:
