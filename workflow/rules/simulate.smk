@@ -41,10 +41,14 @@ rule simulate:
         .time_min
         * attempt,
         # For the message; a changed parameter would run the job again, and text would not be the same in a group.
-        number=lambda wildcards: STUDIES[wildcards.study].batches[wildcards.batch].number,
+        number=lambda wildcards: STUDIES[wildcards.study]
+        .batches[wildcards.batch]
+        .number,
         batches=lambda wildcards: len(STUDIES[wildcards.study].batches),
     params:
-        engine=lambda wildcards: STUDIES[wildcards.study].batches[wildcards.batch].engine,
+        engine=lambda wildcards: STUDIES[wildcards.study]
+        .batches[wildcards.batch]
+        .engine,
         plan=INPUTS.folder_of("plan"),
         machines=INPUTS.folders,
         # Points of an engine that was missing, or that other code simulated, are done again.
