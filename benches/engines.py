@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from fabricstudy.engine.attempt import attempt_point
-from fabricstudy.engine.contract import Engine
 from fabricstudy.engine.definitions import AnalysedMachine
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.quality import loads_by_routes
 from fabricstudy.engine.registry import engine_named

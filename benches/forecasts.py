@@ -26,8 +26,8 @@ from scipy.optimize import least_squares, nnls
 from fabricstudy.core.extensions import load_extensions
 from fabricstudy.core.store import POINTS
 from fabricstudy.engine.cost_model import CostModel, Fit, WorkCounts, load_cost_model, weighted_sum
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.point import point_from_json
-from fabricstudy.engine.program_engine import ProgramEngine
 from fabricstudy.engine.registry import engine_named
 
 # Shorter runs tell more of the computer's noise than of the point, and smaller ones of the program's own size.
@@ -72,7 +72,7 @@ def samples(results: Sequence[Path]) -> Iterator[tuple[str, Sample]]:
     for path in sorted(path for folder in results for path in (folder / POINTS).glob("*/*/record.json")):
         record = json.loads(path.read_bytes())
         engine = engine_named(record["engine"])
-        if record["status"] != "done" or record.get("processes", 1) > 1 or not isinstance(engine, ProgramEngine):
+        if record["status"] != "done" or record.get("processes", 1) > 1 or not _law(engine):
             continue
         if record["wall_s"] > BUSY * record["cpu_s"]:
             continue
@@ -85,11 +85,17 @@ def samples(results: Sequence[Path]) -> Iterator[tuple[str, Sample]]:
                 record["machine_id"],
                 record["version"],
                 record["started"],
-                engine.work(point),
+                engine.kind.work(point),
                 record["cpu_s"] + record["overhead_cpu_s"],
                 record["memory_bytes"] or 0.0,
             ),
         )
+
+
+def _law(engine: Engine) -> CostModel | None:
+    """Return the fitted cost model of an engine."""
+    law = engine.kind.cost_model()
+    return law if law and law.cpu_fit else None
 
 
 def fitted(counts: Sequence[Mapping[str, float]], measured: Floats, weights: Floats) -> dict[str, float]:
@@ -199,13 +205,14 @@ def main(given: list[str] | None = None) -> None:
         by_engine.setdefault(engine, []).append(sample)
     for name, own in sorted(by_engine.items()):
         program = engine_named(name)
-        assert isinstance(program, ProgramEngine)
+        law = _law(program)
+        assert law is not None
         if args.write:
-            law = refitted(program.law, own, args.write, args.source)
+            law = refitted(law, own, args.write, args.source)
             text = re.sub(r"\[[^\[\]{}]*\]", lambda row: " ".join(row[0].split()), law.model_dump_json(indent=1))
-            Path(str(files(program.package) / "forecast.json")).write_text(text + "\n")
+            Path(str(files(program.kind.__module__.rpartition(".")[0]) / "forecast.json")).write_text(text + "\n")
             load_cost_model.cache_clear()
-        report(name, own, program.law)
+        report(name, own, law)
 
 
 if __name__ == "__main__":

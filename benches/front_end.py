@@ -12,6 +12,7 @@ from typing import Any
 
 from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.caminos.adapter import Caminos
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.point import Point
 from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.workload.placing import place
@@ -60,7 +61,7 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as name:
                 folder = Path(name)
                 jobs = place(this, machine, bisection_bounds(machine).cut_side)
-                argv = Caminos().write(BuiltPoint(this, machine, jobs), folder)
+                argv = Engine(Caminos).write(BuiltPoint(this, machine, jobs), folder)
                 runs = [run(argv, folder) for _ in range(RUNS)]
             if any(exit_code for exit_code, _ in runs):
                 raise SystemExit(f"{kind}, {routing}: the front end failed")

@@ -17,6 +17,7 @@ from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.caminos.clock import clock
 from fabricstudy.engine.caminos.files import write_operations
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.point import Point
 from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.workload.pattern.trace import Trace
@@ -66,7 +67,7 @@ def least_cpu_s(this: Point, job: PlacedJob) -> tuple[float, float]:
     for _ in range(RUNS):
         with tempfile.TemporaryDirectory() as name:
             start_s = time.process_time()
-            argv = Caminos().write(BuiltPoint(this, machine, [job]), Path(name))
+            argv = Engine(Caminos).write(BuiltPoint(this, machine, [job]), Path(name))
             prepared_s.append(time.process_time() - start_s)
             exit_code, cpu_s = run(argv, Path(name))
             run_s.append(cpu_s)

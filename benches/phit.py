@@ -17,6 +17,7 @@ import numpy as np
 from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.caminos.files import CONFIGURATION
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine
 from fabricstudy.structure.bisection import bisection_bounds
@@ -53,9 +54,9 @@ def simulate(this: Point, machine: Machine, jobs: list[PlacedJob]) -> tuple[floa
     """Give the first job's time (us) and the processor time (s)."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        argv = Caminos().write(BuiltPoint(this, machine, jobs), folder)
+        argv = Engine(Caminos).write(BuiltPoint(this, machine, jobs), folder)
         exit_code, cpu_s = run(argv, folder)
-        result = Caminos().result(BuiltPoint(this, machine, jobs), folder, exit_code)
+        result = Engine(Caminos).result(BuiltPoint(this, machine, jobs), folder, exit_code)
     assert result.job_runtime_ns[0] is not None
     return result.job_runtime_ns[0] / 1e3, cpu_s
 
@@ -112,7 +113,7 @@ def compare_once(routing: str, stock: str | None) -> float:
     machine = this.machine.build()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        argv = Caminos().write(
+        argv = Engine(Caminos).write(
             BuiltPoint(this, machine, place(this, machine, np.zeros(machine.routers, dtype=bool))), folder
         )
         if stock is not None:

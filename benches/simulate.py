@@ -15,6 +15,7 @@ from typing import Any
 from fabricstudy.engine.attempt import attempt_point
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.definitions import AnalysedMachine
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import Limits
 from fabricstudy.structure.summary import describe_machine
@@ -73,7 +74,7 @@ def simulate(this: Point) -> None:
     analysed = AnalysedMachine(machine, describe_machine(machine).bisection.cut_side)
     analysis_s = time.process_time() - start
     with tempfile.TemporaryDirectory() as folder:
-        found = attempt_point(this, Caminos(), analysed, LIMITS, Path(folder))
+        found = attempt_point(this, Engine(Caminos), analysed, LIMITS, Path(folder))
     if found["status"] != "done":
         raise SystemExit(f"{this.machine.kind}: {found['reason']}")
     print(

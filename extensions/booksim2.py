@@ -56,15 +56,12 @@ PERIOD = re.compile(
 )
 """What BookSim2 prints after each sample period: means since the warm-up, and the flits that are under way."""
 
-Values = dict[str, object]
-
 
 class BookSim2(Simulator, kind="booksim2"):
     """BookSim2: routers with virtual channels, cycle by cycle; offered traffic only."""
 
     program = "booksim"
     exit_codes = (255,)
-    stores_packets = False
     caveats: ClassVar[tuple[Caveat, ...]] = (
         Caveat("Packets wait behind others of their virtual channel."),
         Caveat("Arrivals are Bernoulli trials, one each cycle."),
@@ -74,6 +71,9 @@ class BookSim2(Simulator, kind="booksim2"):
     flit_bytes: Size = Field("16 B", alias="flit", validate_default=True, description="bytes of a flit, one a cycle")
     vcs: Whole = Field(2, ge=2, le=64, description="virtual channels of each port, with `network.buffer` each")
     speedup: Number = Field(1.0, ge=1, le=8, description="`internal_speedup`: router cycles a cycle of the links")
+
+    def stored_bytes(self, point: BuiltPoint) -> float:
+        return 0.0
 
     def unsupported(self, point: BuiltPoint) -> str | None:
         if point.offered.arrivals != "poisson":
@@ -117,14 +117,14 @@ class BookSim2(Simulator, kind="booksim2"):
         links, cycle_ns = (*point.machine.classes, point.machine.host), self.cycle_ns(point)
         return {link.name: round(link.latency_ns / cycle_ns) for link in links}
 
-    def topology(self, point: BuiltPoint) -> Values:
+    def topology(self, point: BuiltPoint) -> dict[str, object]:
         """Return the keys of BookSim2's own topology that equals the machine, or of an anynet."""
         own = self.grid(point) if point.routing.kind == "dimension-order" else None
         if isinstance(point.routing, Minimal) and point.point.machine.faults is None:
             own = self.tree(point) or self.dragonfly(point)
         return own or {"topology": "anynet", "routing_function": "min", "network_file": NETWORK}
 
-    def grid(self, point: BuiltPoint) -> Values | None:
+    def grid(self, point: BuiltPoint) -> dict[str, object] | None:
         """Return the keys of a torus or mesh."""
         machine, kind = point.machine, point.point.machine.kind
         sides = {(dimension.length, dimension.wrap) for dimension in machine.dimensions}
@@ -134,7 +134,7 @@ class BookSim2(Simulator, kind="booksim2"):
             return None
         return {"topology": kind, "routing_function": "dim_order", "k": length, "n": len(machine.dimensions)}
 
-    def tree(self, point: BuiltPoint) -> Values | None:
+    def tree(self, point: BuiltPoint) -> dict[str, object] | None:
         """Return the keys of a k-ary n-tree with latencies of one cycle."""
         machine, kind, level = point.machine, point.point.machine.kind, point.machine.level
         if level is None or kind not in ("fat-tree", "xgft") or set(self.cycles(point).values()) != {1}:
@@ -145,7 +145,7 @@ class BookSim2(Simulator, kind="booksim2"):
         equal = (routers == k ** (n - 1)).all() and machine.cables == len(machine.cable_count) == (n - 1) * k**n
         return {"topology": "fattree", "routing_function": "nca", "k": k, "n": n} if equal else None
 
-    def dragonfly(self, point: BuiltPoint) -> Values | None:
+    def dragonfly(self, point: BuiltPoint) -> dict[str, object] | None:
         """Return the keys of a balanced dragonfly."""
         config, k = point.point.machine, point.machine.nodes // point.machine.routers
         if not isinstance(config, DragonflyConfig):
@@ -159,19 +159,16 @@ class BookSim2(Simulator, kind="booksim2"):
         topology = self.topology(point)
         if topology["topology"] == "anynet":
             (folder / NETWORK).write_text(self.network_text(point))
-        assert point.load is not None
-        traffic, nodes = TRAFFIC[point.offered.traffic.kind], point.machine.nodes
         warmup, period = self.periods(point)
-        rate = point.load * (nodes / (nodes - 1) if traffic == "uniform" else 1.0)
-        values: Values = topology | {
+        values: dict[str, object] = topology | {
             "num_vcs": self.vcs,
             "vc_buf_size": int(point.network.buffer_bytes // self.flit_bytes),
             "st_final_delay": 1,
             "internal_speedup": self.speedup,
             "use_noc_latency": 0,
-            "traffic": traffic,
+            "traffic": TRAFFIC[point.offered.traffic.kind],
             "packet_size": int(point.offered.message_bytes // self.flit_bytes),
-            "injection_rate": min(1.0, rate),
+            "injection_rate": min(1.0, self.rate(point)),
             "injection_rate_uses_flits": 1,
             "sample_period": period,
             "warmup_periods": warmup,
@@ -182,9 +179,13 @@ class BookSim2(Simulator, kind="booksim2"):
         }
         off = dict.fromkeys(("latency_thres", "warmup_thres", "acc_warmup_thres"), -1.0)
         off |= dict.fromkeys(("stopping_thres", "acc_stopping_thres"), 0.0)
-        lines = [f"// rate {rate}", *(f"{key} = {value};" for key, value in (values | off).items())]
-        (folder / CONFIG).write_text("\n".join(lines) + "\n")
+        (folder / CONFIG).write_text("".join(f"{key} = {value};\n" for key, value in (values | off).items()))
         return [str(self.program_path() or self.program), CONFIG]
+
+    def rate(self, point: BuiltPoint) -> float:
+        """Return the rate of flits of a node a cycle, with those to itself; above 1 if it cannot be offered."""
+        nodes, load = point.machine.nodes, point.load or 0.0
+        return load * (nodes / (nodes - 1) if point.offered.traffic.kind == "uniform" else 1.0)
 
     def periods(self, point: BuiltPoint) -> tuple[int, int]:
         """Return the sample periods of the warm-up, and the cycles of one."""
@@ -202,7 +203,7 @@ class BookSim2(Simulator, kind="booksim2"):
 
     def read_offered(self, point: BuiltPoint, folder: Path) -> SteadyRun:
         """Return the counts of a simulation, in which each sample period is a batch."""
-        text, config = ("".join(path.read_text() for path in folder.glob(name)) for name in (STATISTICS, CONFIG))
+        text = "".join(path.read_text() for path in folder.glob(STATISTICS))
         output, drained, _ = (folder / "stdout").read_text(errors="replace").partition("Draining all recorded packets")
         nodes, batches, (warmup, period) = point.machine.nodes, point.offered.batches, self.periods(point)
         printed = np.array(PERIOD.findall(output), dtype=np.float64)
@@ -214,10 +215,9 @@ class BookSim2(Simulator, kind="booksim2"):
         away, total = np.where(np.eye(nodes, dtype=bool), 0, sent), max(1, sent.sum())
         share, cycles = away.sum() / total, nodes * period * np.arange(1, batches + 1)
         injected, arrived = printed[warmup:, 1:3].T * cycles
-        rate = float(re.findall(r"^// rate (\S+)", config)[0])
-        missing = max(0.0, rate - 1) * cycles[-1] / flits
+        missing = max(0.0, self.rate(point) - 1) * cycles[-1] / flits
         # Sources that lag have created messages of the warm-up after it; the others are as many as were offered.
-        offered = min(1.0, rate) * cycles[-1] / flits
+        offered = min(1.0, self.rate(point)) * cycles[-1] / flits
         late = max(0.0, sent.sum() - injected[-1])
         late_before = min(late, max(0.0, sent.sum() - offered))
         in_window = 1 - late_before / total

@@ -209,45 +209,23 @@ class LastFirst(Order, kind="last-first"):
 ENGINE = '''
 """The model of Hockney (Parallel Computing 20(3), 1994): a message takes a start, and its bytes over the bandwidth."""
 
-from fabricstudy.engine.contract import Engine, Probe
-from fabricstudy.engine.outcome import EngineResult
-from fabricstudy.engine.registry import adapter_of
-from fabricstudy.engine.settings import EngineSettings
+from fabricstudy.engine.simulator import Simulator
 from fabricstudy.core.quantities import Latency
-from fabricstudy.core.source import code_digest
 from pydantic import Field
 
 
-class HockneySettings(EngineSettings, kind="hockney"):
+class Hockney(Simulator, kind="hockney"):
     """Each job takes as long as its largest message."""
 
     start_ns: Latency = Field(1000.0, alias="start", description="time of a message without bytes")
 
-
-@adapter_of(HockneySettings)
-class Hockney(Engine):
-    """The engine; it works in our own process."""
-
-    name = "hockney"
-    simulates = True
-    bundled = True
-    reading = __name__
-    caveats = ()
-
-    def probe(self):
-        return Probe(self.name, True, version="1994")
-
-    def program(self):
-        return code_digest("engine")
-
-    def predict_cpu_s(self, point):
-        return 0.01
+    def write(self, point, folder):
+        return []
 
     def read(self, point, folder):
-        bandwidth_Bps, start_ns = point.machine.host.bandwidth_Bps, point.point.engine.start_ns
-        return EngineResult(
-            tuple(start_ns + 1e9 * job.messages.size_bytes.max() / bandwidth_Bps for job in point.jobs)
-        )
+        bandwidth_Bps = point.machine.host.bandwidth_Bps
+        sizes = [job.messages.size_bytes.max() for job in point.jobs]
+        return [{"runtime_ns": self.start_ns + 1e9 * size_bytes / bandwidth_Bps} for size_bytes in sizes]
 '''
 
 PLACED = """

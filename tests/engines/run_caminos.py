@@ -12,6 +12,7 @@ import numpy as np
 from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.bundled import RESULT
 from fabricstudy.engine.caminos.adapter import Caminos
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine
@@ -24,9 +25,9 @@ def simulate(
     """Run a point and give the result as read, and as written."""
     machine = machine or point.machine.build()
     folder.mkdir(exist_ok=True)
-    argv = Caminos().write(BuiltPoint(point, machine, jobs), folder)
+    argv = Engine(Caminos).write(BuiltPoint(point, machine, jobs), folder)
     exit_code = run(argv, folder)
-    result = Caminos().result(BuiltPoint(point, machine, jobs), folder, exit_code)
+    result = Engine(Caminos).result(BuiltPoint(point, machine, jobs), folder, exit_code)
     return result, json.loads((folder / RESULT).read_text())
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.codes.adapter import PROGRAM, Codes
 from fabricstudy.engine.codes.files import HOPS, OUTPUTS
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
@@ -94,7 +95,7 @@ def run(argv: list[str], folder: Path) -> int:
 def prepared(folder: Path, this: Point, jobs: list[PlacedJob], machine: Machine | None = None) -> list[str]:
     """Write the input of a point and give the command."""
     folder.mkdir(exist_ok=True)
-    argv = Codes().write(BuiltPoint(this, machine or this.machine.build(), jobs), folder)
+    argv = Engine(Codes).write(BuiltPoint(this, machine or this.machine.build(), jobs), folder)
     assert argv is not None
     return argv
 
@@ -107,7 +108,7 @@ def _record(name: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     exit_code = run(prepared(folder, this, jobs, machine), folder)
-    Codes().result(BuiltPoint(this, machine, jobs), folder, exit_code)
+    Engine(Codes).result(BuiltPoint(this, machine, jobs), folder, exit_code)
     for path in sorted(folder.rglob("*"), reverse=True):
         if path.is_dir() and not path.is_symlink():
             if not any(path.iterdir()):

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.packet.adapter import Packet
 
 from .random_bounds import violations
 
-pytestmark = pytest.mark.skipif(not Packet().probe().found, reason="the packet engine is not built")
+pytestmark = pytest.mark.skipif(not Engine(Packet).probe().found, reason="the packet engine is not built")
 
 SEEDS = 40
 

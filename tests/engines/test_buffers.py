@@ -10,8 +10,8 @@ import pytest
 from fabricstudy.engine.attempt import attempt_point
 from fabricstudy.engine.buffers import least_buffer_limit, may_be_short
 from fabricstudy.engine.caminos.adapter import Caminos
-from fabricstudy.engine.contract import Engine
 from fabricstudy.engine.definitions import built
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.packet.adapter import Packet
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.registry import engine_named
@@ -59,52 +59,56 @@ def stream_ns(packets: int, held: int, trip_ns: float = 1200.0) -> float:
     return starts[-1] + 20.0 + (500 + 50) * 2 + 500 + 100
 
 
-@pytest.mark.skipif(not Packet().probe().found, reason="no program")
+@pytest.mark.skipif(not Engine(Packet).probe().found, reason="no program")
 @pytest.mark.parametrize(("machine", "routing", "network", "stream_bytes"), CASES)
 def test_a_stream_has_the_rate_that_the_buffer_allows(
     tmp_path: Path, machine: dict[str, Any], routing: str, network: dict[str, Any], stream_bytes: int
 ) -> None:
     point = point_of(machine, routing, network)
-    limit = least_buffer_limit(point, point.machine.build(), Packet())
+    limit = least_buffer_limit(point, point.machine.build(), Engine(Packet))
     assert limit is not None and may_be_short(point, point.machine.build())
     held, rel = stream_bytes // PACKET, 0.0
     if "buffer_per" in network:
         # Each channel has room for whole packets. Packets draw channels at random.
         held, rel = stream_bytes // 9000 * (9000 // PACKET), 0.03
     assert limit.share == pytest.approx(held * PACKET / 122_000)
-    assert runtime_ns(point, Packet(), tmp_path / "short") == pytest.approx(2 * stream_ns(500, held), rel=rel, abs=0)
+    assert runtime_ns(point, Engine(Packet), tmp_path / "short") == pytest.approx(
+        2 * stream_ns(500, held), rel=rel, abs=0
+    )
     key = limit.key.removeprefix("network.")
     enough = point_of(machine, routing, network | {key: f"{limit.needed_bytes} B"})
-    after = least_buffer_limit(enough, enough.machine.build(), Packet())
+    after = least_buffer_limit(enough, enough.machine.build(), Engine(Packet))
     assert after is not None and after.share == 1
-    assert runtime_ns(enough, Packet(), tmp_path / "enough") == pytest.approx(2 * stream_ns(500, 500), rel=rel, abs=0)
+    assert runtime_ns(enough, Engine(Packet), tmp_path / "enough") == pytest.approx(
+        2 * stream_ns(500, 500), rel=rel, abs=0
+    )
 
 
-@pytest.mark.skipif(not Packet().probe().found, reason="no program")
+@pytest.mark.skipif(not Engine(Packet).probe().found, reason="no program")
 def test_a_node_waits_for_the_buffer_of_its_router(tmp_path: Path) -> None:
     """Between a node and the room behind it are the latency of its cable and half of that of the router, both ways."""
     links = {"bandwidth": {"links": "200 GB/s", "host": "100 GB/s"}, "latency": {"links": "50 ns", "host": "500 ns"}}
     point = point_of(PAIR | links, "dimension-order", {"port_buffer": "64 kB"})
-    limit = least_buffer_limit(point, point.machine.build(), Packet())
+    limit = least_buffer_limit(point, point.machine.build(), Engine(Packet))
     held = 64_000 // PACKET
     assert limit is not None and limit.share == pytest.approx(held * PACKET / (1100 * 100 + PACKET))
     expected_ns = 2 * stream_ns(500, held, 1100.0)
-    assert runtime_ns(point, Packet(), tmp_path / "node") == pytest.approx(expected_ns, rel=0.03)
+    assert runtime_ns(point, Engine(Packet), tmp_path / "node") == pytest.approx(expected_ns, rel=0.03)
 
 
-@pytest.mark.skipif(not Caminos().probe().found, reason="no program")
+@pytest.mark.skipif(not Engine(Caminos).probe().found, reason="no program")
 def test_a_run_that_waits_for_credits_is_not_ended(tmp_path: Path) -> None:
     """In CAMINOS, too, it takes as long as the buffer allows; a limit of cycles ended it before."""
     point = point_of(PAIR, "minimal", {"buffer": "8 kB"}, "caminos")
-    limit = least_buffer_limit(point, point.machine.build(), Caminos())
+    limit = least_buffer_limit(point, point.machine.build(), Engine(Caminos))
     assert limit is not None and limit.share == pytest.approx(8 / 122)
     expected_ns = 2 * (1e6 / 100 * 122 / 8 + 1700)
-    assert runtime_ns(point, Caminos(), tmp_path / "caminos") == pytest.approx(expected_ns, rel=0.02)
+    assert runtime_ns(point, Engine(Caminos), tmp_path / "caminos") == pytest.approx(expected_ns, rel=0.02)
 
 
 def test_buffers_are_compared_with_the_link_that_needs_most() -> None:
     point = point_of(PAIR, "minimal", {"port_buffer": "121 kB"})
-    limit = least_buffer_limit(point, point.machine.build(), Packet())
+    limit = least_buffer_limit(point, point.machine.build(), Engine(Packet))
     assert limit is not None and limit.link_class == "x" and limit.needed_bytes == 122_000 and limit.share < 1
     flow = point_of(PAIR, "minimal", {}, "flow")
     assert least_buffer_limit(flow, flow.machine.build(), engine_named("flow")) is None

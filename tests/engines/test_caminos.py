@@ -15,6 +15,7 @@ from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.bundled import MACHINE, OPERATIONS, RESULT
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.caminos.clock import clock
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.failures import EngineFailure
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.traffic_files import whole_units
@@ -28,7 +29,7 @@ from fabricstudy.workload.messages import PlacedJob
 from ..machines import DRAGONFLY, job_of, line, place_jobs, point_on, ring
 from .run_caminos import ends, run, simulate
 
-PROBE = Caminos().probe()
+PROBE = Engine(Caminos).probe()
 pytestmark = pytest.mark.skipif(not PROBE.found, reason=str(PROBE.reason))
 
 PHIT = 500
@@ -259,7 +260,7 @@ class TestJobs:
 class TestFailures:
     def prepared(self, folder: Path) -> tuple[Point, Machine, list[PlacedJob], list[str]]:
         this, machine, jobs = point(), line([1e9]), [job_of([0, 1], [(0, 0, 1, 5000)])]
-        return this, machine, jobs, Caminos().write(BuiltPoint(this, machine, jobs), folder)
+        return this, machine, jobs, Engine(Caminos).write(BuiltPoint(this, machine, jobs), folder)
 
     def test_traffic_that_is_long_under_way_is_not_ended(self, tmp_path: Path) -> None:
         """Nothing reaches its node for 80 cables of 900 cycles each, more than the cycles after which all is stuck."""
@@ -272,7 +273,7 @@ class TestFailures:
         # A ring of routers, each sending two hops on, with one virtual channel and buffers of one packet.
         nodes, machine = 6, ring(6)
         jobs = [job_of(list(range(nodes)), [(0, i, (i + 2) % nodes, 5_000_000) for i in range(nodes)])]
-        argv = Caminos().write(BuiltPoint(point(), machine, jobs), tmp_path)
+        argv = Engine(Caminos).write(BuiltPoint(point(), machine, jobs), tmp_path)
         path = tmp_path / argv[1]
         text = path.read_text()
         path.write_text(text.replace("channels: 3", "channels: 1").replace("hop_classes: 3", "hop_classes: 1"))
@@ -311,7 +312,7 @@ class TestFailures:
         exit_code = run(argv, tmp_path)
         assert exit_code == 2 and not (tmp_path / RESULT).exists()
         with pytest.raises(EngineFailure, match=said):
-            Caminos().result(BuiltPoint(this, machine, jobs), tmp_path, exit_code)
+            Engine(Caminos).result(BuiltPoint(this, machine, jobs), tmp_path, exit_code)
 
     @pytest.mark.parametrize(
         "content", ["", "{", "[]", "{}", '{"job_finish_cycles": "x"}', "\x00\xff", "null", "NAN", "NEGATIVE"]
@@ -324,7 +325,7 @@ class TestFailures:
             content = content.replace(name, re.sub(r'(?<="job_finish_cycles": )\[\d+\]', cycles, good))
         (tmp_path / RESULT).write_bytes(content.encode("latin-1"))
         with pytest.raises(EngineFailure, match="not a result"):
-            Caminos().result(BuiltPoint(this, machine, jobs), tmp_path, 0)
+            Engine(Caminos).result(BuiltPoint(this, machine, jobs), tmp_path, 0)
 
     @pytest.mark.parametrize(
         ("key", "value"),
@@ -343,12 +344,12 @@ class TestFailures:
         written = json.loads((tmp_path / RESULT).read_text())
         (tmp_path / RESULT).write_text(json.dumps(written | {key: value}))
         with pytest.raises(EngineFailure):
-            Caminos().result(BuiltPoint(this, machine, jobs), tmp_path, 0)
+            Engine(Caminos).result(BuiltPoint(this, machine, jobs), tmp_path, 0)
 
     def test_exit_without_result(self, tmp_path: Path) -> None:
         this, machine, jobs, _ = self.prepared(tmp_path)
         with pytest.raises(EngineFailure, match="not a result"):
-            Caminos().result(BuiltPoint(this, machine, jobs), tmp_path, 0)
+            Engine(Caminos).result(BuiltPoint(this, machine, jobs), tmp_path, 0)
 
     def test_command_line(self, tmp_path: Path) -> None:
         *_, argv = self.prepared(tmp_path)

@@ -12,6 +12,7 @@ import pytest
 from fabricstudy.core.model import ConfigError
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.caminos.channels import hop_classes
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.point import Point
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.valiant import Valiant
@@ -22,7 +23,7 @@ from fabricstudy.workload.messages import PlacedJob
 from ..machines import DRAGONFLY, job_of, point_on
 from .run_caminos import ends, simulate
 
-PROBE = Caminos().probe()
+PROBE = Engine(Caminos).probe()
 pytestmark = pytest.mark.skipif(not PROBE.found, reason=str(PROBE.reason))
 
 GROUPS, NODES_OF_GROUP = 9, 8

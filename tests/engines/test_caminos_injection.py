@@ -11,6 +11,7 @@ import pytest
 
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.caminos.clock import clock
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine
 from fabricstudy.structure.bound import load_time_ns
@@ -20,7 +21,7 @@ from fabricstudy.workload.messages import PlacedJob
 from ..machines import DRAGONFLY, job_of, line, point_on
 from .run_caminos import ends, simulate
 
-PROBE = Caminos().probe()
+PROBE = Engine(Caminos).probe()
 pytestmark = pytest.mark.skipif(not PROBE.found, reason=str(PROBE.reason))
 
 PACKET = 2000

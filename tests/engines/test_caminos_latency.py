@@ -10,12 +10,13 @@ import pytest
 
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.caminos.clock import clock
+from fabricstudy.engine.engine import Engine
 from fabricstudy.machine.hops import hop_distances
 
 from ..machines import DRAGONFLY, job_of, point_on
 from .run_caminos import simulate
 
-PROBE = Caminos().probe()
+PROBE = Engine(Caminos).probe()
 pytestmark = pytest.mark.skipif(not PROBE.found, reason=str(PROBE.reason))
 
 FAST = "25 GB/s"

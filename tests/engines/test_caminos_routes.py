@@ -13,6 +13,7 @@ from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.bundled import MACHINE, RESULT
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.caminos.files import CONFIGURATION
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.failures import EngineFailure
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import Point
@@ -27,7 +28,7 @@ from .run_caminos import ends, run, simulate
 
 EXTENSIONS = ["furthest_pairing", "twisted_torus"]
 
-PROBE = Caminos().probe()
+PROBE = Engine(Caminos).probe()
 pytestmark = pytest.mark.skipif(not PROBE.found, reason=str(PROBE.reason))
 
 PACKET = 1000
@@ -179,7 +180,7 @@ class TestDeadlock:
 
     def send(self, folder: Path, this: Point, machine: Machine) -> int:
         jobs = [job_of(list(range(8)), [(0, i, (i + 3) % 8, 2_000_000) for i in range(8)])]
-        argv = Caminos().write(BuiltPoint(this, machine, jobs), folder)
+        argv = Engine(Caminos).write(BuiltPoint(this, machine, jobs), folder)
         # Turns make deadlock rare; without, the channels alone prevent it.
         text = (folder / CONFIGURATION).read_text()
         (folder / CONFIGURATION).write_text(text.replace("RandomWithPriority", "Random"))
@@ -298,7 +299,7 @@ class TestJobs:
         _, written = simulate(tmp_path, this, jobs, machine)
         (tmp_path / RESULT).write_text(json.dumps(written | {"job_link_packets": rows}))
         with pytest.raises(EngineFailure, match=RESULT):
-            Caminos().result(BuiltPoint(this, machine, jobs), tmp_path, 0)
+            Engine(Caminos).result(BuiltPoint(this, machine, jobs), tmp_path, 0)
 
 
 class TestBadFiles:
@@ -323,7 +324,7 @@ class TestBadFiles:
     def test_what_is_wrong_is_said(self, tmp_path: Path, name: str, kind: str, old: str, new: str, said: str) -> None:
         this = point(name, kind)
         machine = this.machine.build()
-        argv = Caminos().write(BuiltPoint(this, machine, [random_pairs(machine)]), tmp_path)
+        argv = Engine(Caminos).write(BuiltPoint(this, machine, [random_pairs(machine)]), tmp_path)
         text = (tmp_path / MACHINE).read_text()
         assert old in text
         (tmp_path / MACHINE).write_text(text.replace(old, new))

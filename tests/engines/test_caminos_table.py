@@ -10,6 +10,7 @@ import pytest
 
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.caminos.channels import FREE_CHANNELS, channels, routes
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import MemorylessRoutes, Routing
@@ -19,7 +20,7 @@ from fabricstudy.structure.load import link_loads
 from ..machines import place_jobs, point_on
 from .run_caminos import ends, simulate
 
-PROBE = Caminos().probe()
+PROBE = Engine(Caminos).probe()
 pytestmark = pytest.mark.skipif(not PROBE.found, reason=str(PROBE.reason))
 
 TREE = {"kind": "fat-tree", "radix": 4, "bandwidth": "1 GB/s"}

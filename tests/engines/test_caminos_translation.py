@@ -15,6 +15,7 @@ from fabricstudy.engine.bundled import MACHINE, OPERATIONS
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.caminos.clock import bandwidth_divisors, clock, phit_bytes
 from fabricstudy.engine.caminos.files import CONFIGURATION, configuration
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.failures import Unsupported
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine
@@ -70,7 +71,7 @@ class TestClock:
     def test_no_simulated_link_is_faster_than_the_true_one(self, local: float, global_: float) -> None:
         this = point(global_=f"{global_!r} GB/s", local=f"{local!r} GB/s")
         machine = this.machine.build()
-        reason = Caminos().unsupported(this, machine)
+        reason = Engine(Caminos).unsupported(this, machine)
         if reason is not None:
             assert "GB/s" in reason
             return
@@ -94,13 +95,13 @@ class TestClock:
 
     @pytest.mark.parametrize("phit", ["2001 B", "4 kB", "1 MB"])
     def test_a_phit_above_the_packet_is_refused(self, phit: str) -> None:
-        reason = Caminos().unsupported(*self._with_phit(phit))
+        reason = Engine(Caminos).unsupported(*self._with_phit(phit))
         assert reason is not None and "engine.phit" in reason and "network.packet" in reason
 
     @pytest.mark.parametrize(("buffer", "fits"), [("1 B", False), ("4 kB", False), ("7999 B", False), ("8 kB", True)])
     def test_a_buffer_holds_four_packets_or_is_refused(self, buffer: str, fits: bool) -> None:
         this = point_on(DRAGONFLY, engine={"kind": "caminos", "phit": "2 kB"}, network={"buffer": buffer})
-        reason = Caminos().unsupported(this, this.machine.build())
+        reason = Engine(Caminos).unsupported(this, this.machine.build())
         assert (reason is None) == fits
         assert fits or "network.buffer" in str(reason)
 
@@ -112,12 +113,12 @@ class TestClock:
 
     def test_a_phit_of_ours_does_not_grow_beyond_the_packet(self) -> None:
         this = point(latency="10 ms")
-        reason = Caminos().unsupported(this, this.machine.build())
+        reason = Engine(Caminos).unsupported(this, this.machine.build())
         assert reason is not None and "network.packet" in reason
 
     def test_a_phit_of_the_study_does_not(self) -> None:
         this = point(latency="10 ms", engine={"kind": "caminos", "phit": "2 kB"})
-        reason = Caminos().unsupported(this, this.machine.build())
+        reason = Engine(Caminos).unsupported(this, this.machine.build())
         assert reason is not None and "choose a larger engine.phit" in reason
 
     def _with_phit(self, phit: str) -> tuple[Point, Machine]:
@@ -146,7 +147,7 @@ class TestFiles:
     def test_machine_and_operations_in_words(self, tmp_path: Path) -> None:
         this = point(engine={"kind": "caminos", "phit": "500 B"})
         machine = this.machine.build()
-        argv = Caminos().write(BuiltPoint(this, machine, [self.job()]), tmp_path)
+        argv = Engine(Caminos).write(BuiltPoint(this, machine, [self.job()]), tmp_path)
         assert argv[1] == CONFIGURATION
         graph = (tmp_path / MACHINE).read_text().splitlines()
         assert graph[:6] == ["graph 1", "routers 36", "classes 2", "nodes 72", "0", "0"]
@@ -185,15 +186,15 @@ class TestFiles:
     @pytest.mark.parametrize("parameter", [{"bias": 2.0}, {"threshold": "4 kB"}])
     def test_what_the_policies_of_caminos_have_not_is_refused(self, parameter: dict[str, Any]) -> None:
         this = point_on(DRAGONFLY, {"kind": "ugal"} | parameter)
-        assert "routing.threshold" in (Caminos().unsupported(this, this.machine.build()) or "")
+        assert "routing.threshold" in (Engine(Caminos).unsupported(this, this.machine.build()) or "")
         default = point_on(DRAGONFLY, "ugal")
-        assert Caminos().unsupported(default, default.machine.build()) is None
+        assert Engine(Caminos).unsupported(default, default.machine.build()) is None
 
 
 class TestProgram:
     def test_missing_program_is_said(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setenv("FABRICSTUDY_CAMINOS", str(tmp_path / "absent"))
-        probe = Caminos().probe()
+        probe = Engine(Caminos).probe()
         assert not probe.found and probe.reason is not None and "FABRICSTUDY_CAMINOS" in probe.reason
 
     def test_broken_program_is_said(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -201,7 +202,7 @@ class TestProgram:
         program.write_text("#!/bin/sh\nexit 9\n")
         program.chmod(0o755)
         monkeypatch.setenv("FABRICSTUDY_CAMINOS", str(program))
-        probe = Caminos().probe()
+        probe = Engine(Caminos).probe()
         assert not probe.found and probe.reason is not None and "--version failed" in probe.reason
 
     def test_another_program_is_another_fingerprint(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -211,14 +212,14 @@ class TestProgram:
             program.write_text(f"#!/bin/sh\necho caminos-lib {name}\n")
             program.chmod(0o755)
             monkeypatch.setenv("FABRICSTUDY_CAMINOS", str(program))
-            prints.add(Caminos().program())
+            prints.add(Engine(Caminos).program())
         assert len(prints) == 2
 
 
 class TestPrediction:
     def test_more_work_costs_more(self) -> None:
         def cost(**given: Any) -> float:
-            return Caminos().predict_cpu_s(point(**given))
+            return Engine(Caminos).predict_cpu_s(point(**given))
 
         assert cost(message="200 kB") > 1.5 * cost(message="100 kB")
         assert cost(routing="valiant") > 1.5 * cost(routing="minimal")

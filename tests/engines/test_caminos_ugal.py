@@ -11,6 +11,7 @@ import pytest
 
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.caminos.channels import channels_of
+from fabricstudy.engine.engine import Engine
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob
@@ -18,7 +19,7 @@ from fabricstudy.workload.messages import PlacedJob
 from ..machines import DRAGONFLY, job_of, point_on
 from .run_caminos import simulate
 
-PROBE = Caminos().probe()
+PROBE = Engine(Caminos).probe()
 pytestmark = pytest.mark.skipif(not PROBE.found, reason=str(PROBE.reason))
 
 FAST = "25 GB/s"

@@ -9,6 +9,7 @@ import pytest
 
 from fabricstudy.engine import virtual_channels
 from fabricstudy.engine.built_point import BuiltPoint
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.failures import EngineFailure
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.packet.adapter import Packet
@@ -18,7 +19,7 @@ from fabricstudy.engine.settings import StudyScheme
 from ..machines import job_of, point_on
 from .run_caminos import run
 
-pytestmark = pytest.mark.skipif(not Packet().probe().found, reason=str(Packet().probe().reason))
+pytestmark = pytest.mark.skipif(not Engine(Packet).probe().found, reason=str(Engine(Packet).probe().reason))
 
 DRAGONFLY = {"kind": "dragonfly", "groups": 5, "routers_per_group": 2, "nodes_per_router": 4}
 CASES: list[tuple[dict[str, Any], Any, StudyScheme]] = [
@@ -55,8 +56,8 @@ def run_shifts(point: Point, folder: Path, sent_bytes: int) -> EngineResult:
     messages = [(0, node, (node + 3 * of_router) % nodes, sent_bytes) for node in range(nodes)]
     jobs = [job_of(list(range(nodes)), messages)]
     folder.mkdir()
-    exit_code = run(Packet().write(BuiltPoint(point, machine, jobs), folder), folder)
-    return Packet().result(BuiltPoint(point, machine, jobs), folder, exit_code)
+    exit_code = run(Engine(Packet).write(BuiltPoint(point, machine, jobs), folder), folder)
+    return Engine(Packet).result(BuiltPoint(point, machine, jobs), folder, exit_code)
 
 
 @pytest.mark.parametrize(("machine", "routing", "scheme"), CASES)

@@ -16,6 +16,7 @@ from fabricstudy.engine.caminos.files import CONFIGURATION
 from fabricstudy.engine.codes.adapter import Codes
 from fabricstudy.engine.codes.files import OUTPUTS
 from fabricstudy.engine.codes.trace import traces
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.failures import EngineFailure
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import PlannedPoint, Point
@@ -31,8 +32,8 @@ from .run_caminos import ends
 from .run_caminos import simulate as simulate_caminos
 from .run_codes import FIXED, MACHINES, point, prepared, run, two_jobs
 
-PROBE = Codes().probe()
-CAMINOS = Caminos().probe()
+PROBE = Engine(Codes).probe()
+CAMINOS = Engine(Caminos).probe()
 pytestmark = pytest.mark.skipif(not PROBE.found, reason=str(PROBE.reason))
 
 
@@ -40,7 +41,7 @@ def simulate(folder: Path, this: Point, jobs: list[PlacedJob], machine: Machine 
     """Run a point and read the result."""
     machine = machine or this.machine.build()
     argv = prepared(folder, this, jobs, machine)
-    return Codes().result(BuiltPoint(this, machine, jobs), folder, run(argv, folder))
+    return Engine(Codes).result(BuiltPoint(this, machine, jobs), folder, run(argv, folder))
 
 
 def time_of(result: EngineResult, job: int = 0) -> float:
@@ -232,7 +233,7 @@ class TestInjection:
         this = point_on(machine, "dimension-order", engine="codes", network={"injection": injection})
         job = job_of([0, 1, 2, 3], [(0, i, (i + shift) % 4, 1_000_000) for i in range(4) for shift in (1, 2, 3)])
         exit_code = run(prepared(tmp_path, this, [job]), tmp_path)
-        result = Codes().result(BuiltPoint(this, this.machine.build(), [job]), tmp_path, exit_code)
+        result = Engine(Codes).result(BuiltPoint(this, this.machine.build(), [job]), tmp_path, exit_code)
         # A message has left when its end is in the buffers of its node and of the router's output.
         held_ns = (ms - 1) * 2 * this.network.buffer_bytes
         assert result.job_runtime_ns[0] is not None
@@ -308,12 +309,12 @@ class TestDifferencesFromCaminos:
             assert time_of(simulate(tmp_path / "codes", this, jobs)) == pytest.approx(120 * 2000, rel=0.02)
         folder = tmp_path / "caminos"
         folder.mkdir()
-        argv = Caminos().write(BuiltPoint(elsewhere, machine, jobs), folder)
+        argv = Engine(Caminos).write(BuiltPoint(elsewhere, machine, jobs), folder)
         configuration = folder / CONFIGURATION
         # A cycle of the crossbar is as much shorter.
         slower = f"frequency_divisor: {crossbar} }}"
         configuration.write_text(configuration.read_text().replace("frequency_divisor: 1 }", slower))
-        result = Caminos().result(BuiltPoint(elsewhere, machine, jobs), folder, run(argv, folder))
+        result = Engine(Caminos).result(BuiltPoint(elsewhere, machine, jobs), folder, run(argv, folder))
         assert least * 2000 * 0.98 <= time_of(result) / crossbar <= most * 2000 * 1.02
 
     def test_it_takes_both_ways_of_an_express_mesh(self, tmp_path: Path) -> None:
@@ -393,7 +394,7 @@ class TestMemory:
     def test_a_point_above_its_limit_is_not_started(self, tmp_path: Path) -> None:
         this = planned(point("hyperx"))
         told = simulate_in_folder(this, tmp_path / "small", Limits.model_validate({"memory": "100 MB"}))
-        needed = Codes().predict_memory_bytes(this.point)
+        needed = Engine(Codes).predict_memory_bytes(this.point)
         assert told["record"]["status"] == "out-of-memory" and told["command"] is None
         assert f"not started: it would need about {needed / 1e9:.2g} GB, and limits.memory is 0.1 GB" in str(
             told["record"]["reason"]
@@ -405,7 +406,7 @@ class TestMemory:
         this = planned(point("hyperx", jobs=[third] * 3, machine={"shape": [5, 4], "nodes_per_router": 3}))
         record = simulate_in_folder(this, tmp_path, Limits.model_validate({}))["record"]
         assert record["status"] == "done" and (tmp_path / "alone-2").is_dir()
-        assert record["memory_bytes"] == pytest.approx(Codes().predict_memory_bytes(this.point), rel=0.15)
+        assert record["memory_bytes"] == pytest.approx(Engine(Codes).predict_memory_bytes(this.point), rel=0.15)
 
 
 class TestTimes:
@@ -625,7 +626,7 @@ class TestWrongThoughItEndsWell:
         change(folder)
         exit_code = run(argv, folder)
         with pytest.raises(EngineFailure) as failure:
-            Codes().result(BuiltPoint(this, machine, jobs), folder, exit_code)
+            Engine(Codes).result(BuiltPoint(this, machine, jobs), folder, exit_code)
         return exit_code, str(failure.value)
 
     @pytest.mark.parametrize(

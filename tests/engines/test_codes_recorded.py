@@ -14,6 +14,7 @@ import pytest
 from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.codes.adapter import Codes
 from fabricstudy.engine.codes.files import HOPS, OUTPUTS
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.failures import BackgroundMismatch, EngineFailure
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.structure.bound import load_time_ns
@@ -34,7 +35,7 @@ def read(folder: Path, name: str, exit_code: int = 0) -> EngineResult:
     """Read the outputs in a folder as those of a recorded point."""
     this = point(name)
     machine = this.machine.build()
-    return Codes().result(BuiltPoint(this, machine, two_jobs(machine)), folder, exit_code)
+    return Engine(Codes).result(BuiltPoint(this, machine, two_jobs(machine)), folder, exit_code)
 
 
 def recorded(name: str) -> Path:
@@ -89,7 +90,7 @@ class TestBackground:
             replace(job, background_duration_ns=lasts_ns) if at == number else job
             for at, job in enumerate(two_jobs(machine))
         ]
-        return Codes().result(BuiltPoint(this, machine, jobs), folder or recorded("torus"), 0)
+        return Engine(Codes).result(BuiltPoint(this, machine, jobs), folder or recorded("torus"), 0)
 
     @pytest.mark.parametrize("lasts_ns", [0.5 * END_NS, END_NS, 1.01 * END_NS + 9])
     def test_it_lasts_as_long_as_the_others_and_has_no_time(self, lasts_ns: float) -> None:

@@ -20,6 +20,7 @@ from fabricstudy.engine.codes.models.aries import whole_packet
 from fabricstudy.engine.codes.network import CodesNetwork
 from fabricstudy.engine.codes.packet import packet_bytes
 from fabricstudy.engine.codes.trace import FINALIZE, INIT, IRECV, ISEND, WAITALL, traces
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.point import Point
 from fabricstudy.workload.messages import WorkloadError
 
@@ -147,9 +148,9 @@ class TestConfiguration:
     @pytest.mark.parametrize("name", list(FIXED))
     def test_buffers_are_what_the_study_says_and_hold_four_packets(self, name: str) -> None:
         small = point(name, network={"packet": "8 kB", "buffer": "31.999 kB"})
-        assert "network.buffer" in (Codes().unsupported(small, small.machine.build()) or "")
+        assert "network.buffer" in (Engine(Codes).unsupported(small, small.machine.build()) or "")
         enough = point(name, network={"packet": "8 kB", "buffer": "32 kB"})
-        assert Codes().unsupported(enough, enough.machine.build()) is None
+        assert Engine(Codes).unsupported(enough, enough.machine.build()) is None
         keys = told(name, network={"packet": "8 kB", "buffer": "32 kB"})[1]
         sizes = {int(value) for key, value in keys.items() if key.endswith(("vc_size", "buffer_size"))}
         assert sizes == {32_000} and int(keys["packet_size"]) <= 8000
@@ -215,8 +216,8 @@ class TestPlaces:
         this = point("tree")
         machine = this.machine.build()
         jobs = [job_of([0, 1], []), job_of([2, 2], [(0, 0, 1, 9)])]
-        assert Codes().write(BuiltPoint(this, machine, jobs), tmp_path) is None
-        result = Codes().result(BuiltPoint(this, machine, jobs), tmp_path, 0)
+        assert Engine(Codes).write(BuiltPoint(this, machine, jobs), tmp_path) == []
+        result = Engine(Codes).result(BuiltPoint(this, machine, jobs), tmp_path, 0)
         assert result.job_runtime_ns == (0.0, 0.0)
         assert result.link_bytes is not None and not result.link_bytes.any()
 
@@ -291,10 +292,10 @@ class TestRefusals:
     def test_a_cray_xc_does_not_get_messages_of_other_sizes(self, tmp_path: Path) -> None:
         this = point("aries", message="2 kB")
         with pytest.raises(WorkloadError):
-            Codes().write(BuiltPoint(this, this.machine.build(), [job_of([0, 2], [(0, 0, 1, 2001)])]), tmp_path)
+            Engine(Codes).write(BuiltPoint(this, this.machine.build(), [job_of([0, 2], [(0, 0, 1, 2001)])]), tmp_path)
 
     def refusal(self, this: Point) -> str | None:
-        return Codes().unsupported(this, this.machine.build())
+        return Engine(Codes).unsupported(this, this.machine.build())
 
     @pytest.mark.parametrize("name", list(FIXED))
     def test_what_it_has(self, name: str) -> None:
@@ -343,7 +344,7 @@ class TestRefusals:
     def test_memory_that_is_not_there(self) -> None:
         huge = {"kind": "express-mesh", "shape": [100, 100], "gap": 2, "nodes_per_router": 1000} | EVEN
         this = point_on(huge, "adaptive", {"kind": "ring"}, engine="codes")
-        assert Codes().predict_memory_bytes(this) > 4e13
+        assert Engine(Codes).predict_memory_bytes(this) > 4e13
 
 
 class TestPackets:
@@ -371,7 +372,7 @@ class TestPackets:
 class TestProgram:
     def test_missing_program_is_said(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))
-        probe = Codes().probe()
+        probe = Engine(Codes).probe()
         assert not probe.found and probe.reason is not None
         assert f"{PROGRAM} is not on PATH" in probe.reason and "docs/engines/codes.md" in probe.reason
 
@@ -383,7 +384,7 @@ class TestProgram:
     def test_another_program_is_said(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         self.fake(tmp_path / "bin", "echo 'ROSS Version: 8'")
         monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-        probe = Codes().probe()
+        probe = Engine(Codes).probe()
         assert not probe.found and probe.reason is not None and "did not print its version" in probe.reason
 
     def test_another_build_is_another_fingerprint(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -391,15 +392,15 @@ class TestProgram:
         for name in ("one", "two"):
             self.fake(tmp_path / name, f"# {name}\necho 'ROSS Version: 8.1'; echo ' --workload_type=str'")
             monkeypatch.setenv("PATH", str(tmp_path / name))
-            prints.add(Codes().program())
-            versions.add(Codes().probe().version)
+            prints.add(Engine(Codes).program())
+            versions.add(Engine(Codes).probe().version)
         assert len(prints) == len(versions) == 2 and all("on ROSS 8.1" in str(version) for version in versions)
 
 
 class TestPrediction:
     def test_more_work_costs_more(self) -> None:
         def cost(routing: str = "minimal", machine: Any = DRAGONFLY, engine: Any = "codes", **given: Any) -> float:
-            return Codes().predict_cpu_s(point_on(machine, routing, engine=engine, **given))
+            return Engine(Codes).predict_cpu_s(point_on(machine, routing, engine=engine, **given))
 
         assert cost(message="200 kB") > 1.5 * cost(message="100 kB")
         assert cost("valiant") > 1.3 * cost()
@@ -425,7 +426,7 @@ class TestPrediction:
     )
     def test_memory_as_measured(self, name: str, machine: dict[str, Any], measured_bytes: float, off: float) -> None:
         this = point(name, machine=machine, pattern={"kind": "ring"}, message="2 kB")
-        assert Codes().predict_memory_bytes(this) == pytest.approx(measured_bytes, rel=off)
+        assert Engine(Codes).predict_memory_bytes(this) == pytest.approx(measured_bytes, rel=off)
 
     @pytest.mark.parametrize(
         ("name", "machine", "network", "measured_bytes", "off"),
@@ -438,4 +439,4 @@ class TestPrediction:
         self, name: str, machine: dict[str, Any], network: dict[str, Any], measured_bytes: float, off: float
     ) -> None:
         this = point(name, machine=machine, network=network, message="64 kB")
-        assert Codes().predict_memory_bytes(this) == pytest.approx(measured_bytes, rel=off)
+        assert Engine(Codes).predict_memory_bytes(this) == pytest.approx(measured_bytes, rel=off)

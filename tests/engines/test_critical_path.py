@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from fabricstudy.core.store import Record
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.packet.adapter import Packet
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.settings import Limits
@@ -18,7 +19,7 @@ from fabricstudy.machine.base import Topology
 
 from .test_bounds import FAMILIES, cabled
 
-pytestmark = pytest.mark.skipif(not Packet().probe().found, reason="the packet engine is not built")
+pytestmark = pytest.mark.skipif(not Engine(Packet).probe().found, reason="the packet engine is not built")
 EXTENSIONS = ["twisted_torus"]
 
 BETWEEN_NS = 0.01

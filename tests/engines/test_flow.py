@@ -11,6 +11,7 @@ import pytest
 
 from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.bundled import MACHINE, OPERATIONS, RESULT
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.failures import EngineFailure
 from fabricstudy.engine.flow.adapter import Flow
 from fabricstudy.engine.flow.files import SETTINGS, window_bytes
@@ -24,7 +25,7 @@ from fabricstudy.workload.messages import PlacedJob
 from ..machines import DRAGONFLY, job_of, place_jobs, point_on
 from .run_caminos import ends, run
 
-PROBE = Flow().probe()
+PROBE = Engine(Flow).probe()
 needs_flow = pytest.mark.skipif(not PROBE.found, reason=str(PROBE.reason))
 
 SIZE = 60_000
@@ -37,8 +38,8 @@ STAGE_NS, ENDS_NS = 140.0, 2 * 10.0 + 100.0
 def simulate(folder: Path, point: Point, jobs: list[PlacedJob], machine: Machine | None = None) -> EngineResult:
     machine = machine or point.machine.build()
     folder.mkdir(exist_ok=True)
-    exit_code = run(Flow().write(BuiltPoint(point, machine, jobs), folder), folder)
-    return Flow().result(BuiltPoint(point, machine, jobs), folder, exit_code)
+    exit_code = run(Engine(Flow).write(BuiltPoint(point, machine, jobs), folder), folder)
+    return Engine(Flow).result(BuiltPoint(point, machine, jobs), folder, exit_code)
 
 
 def time_ns(folder: Path, shape: list[int], messages: list[tuple[int, int, int, int]], kind: str = "mesh") -> float:
@@ -188,17 +189,17 @@ def test_a_run_that_is_no_result_is_a_failure(tmp_path: Path) -> None:
     simulate(tmp_path, point, jobs, machine)
     for others in ([job_of([0, 1], [(0, 0, 1, SIZE + 1)])], [*jobs, *jobs]):
         with pytest.raises(EngineFailure):
-            Flow().result(BuiltPoint(point, machine, others), tmp_path, 0)
+            Engine(Flow).result(BuiltPoint(point, machine, others), tmp_path, 0)
     (tmp_path / RESULT).write_text("{}")
     with pytest.raises(EngineFailure):
-        Flow().result(BuiltPoint(point, machine, jobs), tmp_path, 0)
+        Engine(Flow).result(BuiltPoint(point, machine, jobs), tmp_path, 0)
 
 
 @needs_flow
 def test_a_bad_file_is_told_by_name(tmp_path: Path) -> None:
     point, jobs = point_on(DRAGONFLY, engine="flow"), [job_of([0, 1], [(0, 0, 1, SIZE)])]
     for file in (SETTINGS, MACHINE, OPERATIONS):
-        command = Flow().write(BuiltPoint(point, point.machine.build(), jobs), tmp_path)
+        command = Engine(Flow).write(BuiltPoint(point, point.machine.build(), jobs), tmp_path)
         (tmp_path / file).write_text("nonsense\n")
         assert run(command, tmp_path) == 2
         assert (tmp_path / "stderr").read_text().startswith(f"{file}:1: ")
@@ -224,4 +225,4 @@ BUSY = {"nodes": 8, "pattern": {"kind": "all-to-all", "message": "20 kB"}}
 )
 def test_what_flows_tell_badly_is_refused(refused: bool, changes: dict[str, Any]) -> None:
     point = point_on(DRAGONFLY, engine="flow", **changes)
-    assert (Flow().unsupported(point, point.machine.build()) is not None) is refused
+    assert (Engine(Flow).unsupported(point, point.machine.build()) is not None) is refused

@@ -12,6 +12,7 @@ from fabricstudy.engine.codes import Codes
 from fabricstudy.engine.codes import offered as codes_offered
 from fabricstudy.engine.codes.offered import offered_window as codes_window
 from fabricstudy.engine.definitions import built
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.outcome import LINKS as LINK_ARRAY
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.registry import engine_named
@@ -42,7 +43,7 @@ def needs(engine: Any, name: str) -> Any:
     return pytest.param(name, marks=pytest.mark.skipif(not probe.found, reason=str(probe.reason)))
 
 
-SST, CODES = needs(Sst(), "sst"), needs(Codes(), "codes")
+SST, CODES = needs(Engine(Sst), "sst"), needs(Engine(Codes), "codes")
 
 
 def with_sst(*values: Any) -> Any:

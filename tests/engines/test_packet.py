@@ -16,6 +16,7 @@ from fabricstudy.engine.attempt import attempt_point
 from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.bundled import RESULT
 from fabricstudy.engine.definitions import built
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.failures import EngineFailure, Unsupported
 from fabricstudy.engine.offered_traffic import OfferedRuns
 from fabricstudy.engine.outcome import EngineResult
@@ -34,7 +35,7 @@ from .run_caminos import run
 from .test_bounds import FAMILIES, ROUTINGS, bounded, cabled, record_of
 from .test_congestion import simulated, victim_point
 
-pytestmark = pytest.mark.skipif(not Packet().probe().found, reason=str(Packet().probe().reason))
+pytestmark = pytest.mark.skipif(not Engine(Packet).probe().found, reason=str(Engine(Packet).probe().reason))
 
 EXTENSIONS = ["twisted_torus"]
 TEN = (
@@ -64,8 +65,8 @@ def simulate(
     any_machine = {"kind": "mesh", "shape": [3, 3], "bandwidth": "1 GB/s"}
     point = point_on(any_machine, routing, engine="packet", jobs=written[: len(jobs)], network=network)
     folder.mkdir(exist_ok=True)
-    exit_code = run(Packet().write(BuiltPoint(point, machine, jobs), folder), folder)
-    return Packet().result(BuiltPoint(point, machine, jobs), folder, exit_code), json.loads(
+    exit_code = run(Engine(Packet).write(BuiltPoint(point, machine, jobs), folder), folder)
+    return Engine(Packet).result(BuiltPoint(point, machine, jobs), folder, exit_code), json.loads(
         (folder / RESULT).read_text()
     )
 
@@ -184,13 +185,13 @@ def offered_run(machine: Topology, routing: str, folder: Path, traffic: str) -> 
         sections | {"network": network | {"virtual_channels": least}}, by_alias=True, by_name=False
     )
     folder.mkdir()
-    record = attempt_point(point, Packet(), analysed, Limits(), folder)
+    record = attempt_point(point, Engine(Packet), analysed, Limits(), folder)
     if record["status"] == "unsupported":
         raise Unsupported(record["reason"])
     assert record["status"] == "done" and point.offered is not None, record["reason"]
     load = 1.2 * record["latency"]["saturation_bound"]
     destinations = point.offered.destinations(analysed.machine, point.seed)
-    return OfferedRuns(point, Packet(), analysed.machine, destinations, Limits(), folder, {}, None).at(load)
+    return OfferedRuns(point, Engine(Packet), analysed.machine, destinations, Limits(), folder, {}, None).at(load)
 
 
 def is_overloaded(run: SteadyRun) -> bool:
@@ -265,9 +266,9 @@ def test_marks_keep_the_queue_of_two_senders_at_their_threshold(tmp_path: Path) 
     alone, queued = (BuiltPoint(point, point.machine.build(), jobs) for jobs in ([probe], [incast, *probes]))
     for name, built_point in (("alone", alone), ("queued", queued)):
         (tmp_path / name).mkdir()
-        run(Packet().write(built_point, tmp_path / name), tmp_path / name)
-    (alone_ns,) = Packet().read(alone, tmp_path / "alone").job_runtime_ns
-    _, *probe_ns = Packet().read(queued, tmp_path / "queued").job_runtime_ns
+        run(Engine(Packet).write(built_point, tmp_path / name), tmp_path / name)
+    (alone_ns,) = Engine(Packet).read(alone, tmp_path / "alone").job_runtime_ns
+    _, *probe_ns = Engine(Packet).read(queued, tmp_path / "queued").job_runtime_ns
     packets = (np.array(probe_ns, dtype=np.float64) - float(alone_ns or 0)) / 2000
     assert packets.min() >= 8 / 2 and packets.max() <= 8 + 3
 
@@ -284,7 +285,7 @@ def test_more_channels_change_little(kind: str, tmp_path: Path) -> None:
         point = point_on(config, "minimal", message="16 kB", seed=seed, engine="packet", network=network)
         folder = tmp_path / f"{channels}-{seed}"
         folder.mkdir()
-        record = attempt_point(point, Packet(), analysed, Limits(), folder)
+        record = attempt_point(point, Engine(Packet), analysed, Limits(), folder)
         times[channels].append(record["jobs"][0]["runtime_ns"])
     assert np.mean(times[None]) == pytest.approx(np.mean(times[16]), rel=0.05)
 

@@ -11,6 +11,7 @@ import pytest
 
 from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.bundled import DESTINATIONS, MACHINE, OPERATIONS, RESULT
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.failures import EngineFailure
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.packet.adapter import Packet
@@ -37,7 +38,7 @@ def settings(folder: Path, this: Point) -> dict[str, str]:
     """Settings of a point, by word."""
     folder.mkdir(exist_ok=True)
     machine = this.machine.build()
-    Packet().write(BuiltPoint(this, machine, place_jobs(this, machine)), folder)
+    Engine(Packet).write(BuiltPoint(this, machine, place_jobs(this, machine)), folder)
     return dict(line.split(" ", 1) for line in (folder / SETTINGS).read_text().splitlines())
 
 
@@ -45,7 +46,7 @@ class TestFiles:
     def test_all_files_of_two_nodes(self, tmp_path: Path) -> None:
         this = point()
         job = job_of([0, 1], [(0, 0, 1, 700), (0, 1, 0, 5000)])
-        command = Packet().write(BuiltPoint(this, this.machine.build(), [job]), tmp_path)
+        command = Engine(Packet).write(BuiltPoint(this, this.machine.build(), [job]), tmp_path)
         assert command[1:] == [SETTINGS, MACHINE, OPERATIONS, RESULT]
         assert sorted(path.name for path in tmp_path.iterdir()) == sorted([SETTINGS, MACHINE, OPERATIONS])
         assert (tmp_path / SETTINGS).read_text() == (
@@ -95,7 +96,7 @@ class TestFiles:
         jobs = [pair | {"class": "slow"}, {"nodes": 1, "pattern": "idle"}, pair | {"class": "fast"}]
         engine = {"kind": "packet", "crossbar_speedup": 2}
         this = point({"kind": "mesh", "shape": [5], "bandwidth": "1 GB/s"}, network=network, jobs=jobs, engine=engine)
-        assert Packet().unsupported(this, this.machine.build()) is None
+        assert Engine(Packet).unsupported(this, this.machine.build()) is None
         found = settings(tmp_path, this)
         assert (found["buffers"], found["buffer_bytes"], found["channels"]) == ("channel", "32000", "6 1 one")
         assert (found["injection"], found["crossbar_speedup"], found["congestion_management"]) == ("2", "2.0", "1")
@@ -116,7 +117,7 @@ class TestFiles:
         machine = this.machine.build()
         destinations = this.offered.destinations(machine, 3) if this.offered else None
         assert destinations is not None
-        command = Packet().write(BuiltPoint(this, machine, load=0.4), tmp_path)
+        command = Engine(Packet).write(BuiltPoint(this, machine, load=0.4), tmp_path)
         assert command[1:] == [SETTINGS, MACHINE, DESTINATIONS, RESULT]
         # A message takes 200 ns on the link of a node.
         last = (tmp_path / SETTINGS).read_text().splitlines()[-2:]
@@ -142,22 +143,22 @@ class TestRefusals:
     )
     def test_buffers_and_channels(self, routing: str, network: dict[str, Any], key: str) -> None:
         this = point(DRAGONFLY, routing, network=network)
-        reason = Packet().unsupported(this, this.machine.build())
+        reason = Engine(Packet).unsupported(this, this.machine.build())
         assert (reason is None) == (not key) and key in (reason or "")
 
     def test_offered_traffic_has_neither_ports_nor_classes(self) -> None:
         offered = {"traffic": "uniform", "load": 0.4}
         for network, fits in (({}, True), ({"ports_per_node": 2}, False), ({"congestion_management": True}, False)):
             this = point(jobs=[], offered=offered, network=network)
-            assert (Packet().unsupported(this, this.machine.build()) is None) == fits
+            assert (Engine(Packet).unsupported(this, this.machine.build()) is None) == fits
 
     def test_any_bandwidths_and_latencies_are_simulated(self) -> None:
         machine = DRAGONFLY | {"bandwidth": {"local": "1 GB/s", "global": "1237 GB/s", "host": "7 MB/s"}}
         this = point(machine | {"latency": "10 ms"}, "minimal")
-        assert Packet().unsupported(this, this.machine.build()) is None
+        assert Engine(Packet).unsupported(this, this.machine.build()) is None
 
     def test_a_router_stores_nothing(self) -> None:
-        assert Packet().stored_bytes(point(), point().machine.build()) == 0
+        assert Engine(Packet).stored_bytes(point(), point().machine.build()) == 0
 
 
 RECORDED: dict[str, Any] = {

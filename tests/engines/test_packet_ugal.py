@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fabricstudy.engine.built_point import BuiltPoint
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.limits import run_program
 from fabricstudy.engine.packet.adapter import Packet
 from fabricstudy.engine.settings import Limits
@@ -18,7 +19,7 @@ from ..machines import point_on
 from .test_caminos_ugal import MACHINES, next_group, next_router, uniform
 from .test_congestion import simulated
 
-PROBE = Packet().probe()
+PROBE = Engine(Packet).probe()
 pytestmark = pytest.mark.skipif(not PROBE.found, reason=str(PROBE.reason))
 
 
@@ -34,8 +35,8 @@ def test_it_comes_near_the_better_of_minimal_and_valiant(
     for kind in ("minimal", "valiant", "ugal"):
         folder, point = tmp_path / kind, point_on(config, kind, engine="packet")
         folder.mkdir()
-        exit_code = run_program(Packet().write(BuiltPoint(point, machine, jobs), folder), folder, Limits(), {})
-        runtime_ns = Packet().result(BuiltPoint(point, machine, jobs), folder, exit_code).job_runtime_ns[0]
+        exit_code = run_program(Engine(Packet).write(BuiltPoint(point, machine, jobs), folder), folder, Limits(), {})
+        runtime_ns = Engine(Packet).result(BuiltPoint(point, machine, jobs), folder, exit_code).job_runtime_ns[0]
         assert runtime_ns is not None
         times_ns[kind] = runtime_ns
     assert times_ns["ugal"] <= 1.2 * min(times_ns["minimal"], times_ns["valiant"])

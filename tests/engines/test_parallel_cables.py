@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from fabricstudy.engine.built_point import BuiltPoint
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.flow.adapter import Flow
 from fabricstudy.engine.packet.adapter import Packet
-from fabricstudy.engine.program_engine import ProgramEngine
 from fabricstudy.structure.bound import load_time_ns
 from fabricstudy.structure.load import link_loads
 
@@ -29,8 +29,8 @@ PAIRS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("kind", PAIRS)
-@pytest.mark.parametrize("engine", [Packet(), Flow()])
-def test_four_messages_share_the_cables_between_two_routers(tmp_path: Path, engine: ProgramEngine, kind: str) -> None:
+@pytest.mark.parametrize("engine", [Engine(Packet), Engine(Flow)])
+def test_four_messages_share_the_cables_between_two_routers(tmp_path: Path, engine: Engine, kind: str) -> None:
     """Four nodes send to the other router over k cables: 4 / k times the bytes of a message pass each cable."""
     if not engine.probe().found:
         pytest.skip(str(engine.probe().reason))
@@ -51,7 +51,7 @@ def test_four_messages_share_the_cables_between_two_routers(tmp_path: Path, engi
         assert runtime_ns is not None and bound_ns <= runtime_ns <= 1.1 * bound_ns
 
 
-@pytest.mark.parametrize("engine", [Packet(), Flow()])
+@pytest.mark.parametrize("engine", [Engine(Packet), Engine(Flow)])
 @pytest.mark.parametrize(
     ("machine", "routing"),
     [
@@ -61,7 +61,7 @@ def test_four_messages_share_the_cables_between_two_routers(tmp_path: Path, engi
     ],
 )
 def test_the_cables_of_a_pair_carry_what_the_analysis_expects(
-    tmp_path: Path, engine: ProgramEngine, machine: dict[str, Any], routing: str
+    tmp_path: Path, engine: Engine, machine: dict[str, Any], routing: str
 ) -> None:
     if not engine.probe().found:
         pytest.skip(str(engine.probe().reason))
@@ -85,9 +85,9 @@ def test_beyond_the_bound_the_last_message_is_alone_on_one_of_two_cables(tmp_pat
     engine = {"kind": "packet", "record": "messages"}
     point = point_on(machine, "minimal", engine=engine, network={"packet": "1 kB"})
     prepared = BuiltPoint(point, point.machine.build(), jobs)
-    command = Packet().write(prepared, tmp_path)
+    command = Engine(Packet).write(prepared, tmp_path)
     assert command is not None
-    result = Packet().result(prepared, tmp_path, run(command, tmp_path))
+    result = Engine(Packet).result(prepared, tmp_path, run(command, tmp_path))
     assert result.messages is not None
     *_, before_ns, last_ns = sorted(result.messages[0]["arrived_ns"])
     assert last_ns == pytest.approx(2 * SIZE + (last_ns - before_ns) / 2, abs=2_000)  # of two packets

@@ -10,6 +10,7 @@ import pytest
 
 from fabricstudy.core.store import Record
 from fabricstudy.engine.caminos.adapter import Caminos
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
@@ -20,7 +21,7 @@ from ..machines import place_jobs, point_on
 from .run_caminos import ends, simulate
 from .test_caminos_table import TREE, table_of, with_table
 
-PROBE = Caminos().probe()
+PROBE = Engine(Caminos).probe()
 on_caminos = pytest.mark.skipif(not PROBE.found, reason=str(PROBE.reason))
 
 PAIR = {"kind": "mesh", "shape": [2], "bandwidth": {"links": "8 GB/s", "host": "1 GB/s"}, "latency": "0 ns"}

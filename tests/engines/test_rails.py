@@ -12,6 +12,7 @@ import pytest
 from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.core.store import Record
 from fabricstudy.engine.caminos.adapter import Caminos
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.outcome import OPERATIONS, recorded_rows
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_id
 from fabricstudy.engine.settings import Limits
@@ -25,7 +26,7 @@ from ..machines import point_on
 
 EXTENSIONS = ["domain_all_to_all"]
 
-pytestmark = pytest.mark.skipif(not Caminos().probe().found, reason="CAMINOS is not built")
+pytestmark = pytest.mark.skipif(not Engine(Caminos).probe().found, reason="CAMINOS is not built")
 
 MACHINE = {
     "kind": "rails", "domains": 2, "accelerators": 2, "spine": "none", "latency": "0 ns",

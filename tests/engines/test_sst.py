@@ -11,6 +11,7 @@ import pytest
 from fabricstudy.engine.attempt import attempt_point
 from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.definitions import AnalysedMachine
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import Limits
@@ -23,7 +24,7 @@ from ..machines import DRAGONFLY, all_pairs, job_of, place_jobs, point_on
 from .run_caminos import ends, run
 from .test_sst_translation import EXPRESS, HYPERX, MESH, SLIM_FLY, TORUS, TREE, UP
 
-_PROBE = Sst().probe()
+_PROBE = Engine(Sst).probe()
 
 pytestmark = [
     pytest.mark.skipif(not _PROBE.found, reason=f"needs SST: {_PROBE.reason}"),
@@ -56,10 +57,10 @@ def simulate(
     machine = this.machine.build()
     placed = place_jobs(this, machine) if jobs is None else jobs
     folder.mkdir(exist_ok=True)
-    assert Sst().unsupported(this, machine) is None
-    argv = Sst().write(BuiltPoint(this, machine, placed), folder)
+    assert Engine(Sst).unsupported(this, machine) is None
+    argv = Engine(Sst).write(BuiltPoint(this, machine, placed), folder)
     assert argv is not None
-    return Sst().result(BuiltPoint(this, machine, placed), folder, run(argv, folder)), placed, machine
+    return Engine(Sst).result(BuiltPoint(this, machine, placed), folder, run(argv, folder)), placed, machine
 
 
 def point(
@@ -163,9 +164,9 @@ class TestUgal:
             machine, folder = this.machine.build(), tmp_path / str(len(times))
             folder.mkdir()
             # Past the adapter, which refuses the larger flit under UGAL.
-            argv = Sst().write(BuiltPoint(this, machine, [job]), folder)
+            argv = Engine(Sst).write(BuiltPoint(this, machine, [job]), folder)
             assert argv is not None
-            (time_ns,) = Sst().result(BuiltPoint(this, machine, [job]), folder, run(argv, folder)).job_runtime_ns
+            (time_ns,) = Engine(Sst).result(BuiltPoint(this, machine, [job]), folder, run(argv, folder)).job_runtime_ns
             assert time_ns is not None
             times.append(time_ns)
         # Two ninths of the packets straight, the rest over two global links each, are the best there is.
@@ -362,7 +363,7 @@ def test_limits_end_a_run_or_do_not_start_it(tmp_path: Path) -> None:
     def ended(limits: dict[str, str]) -> Any:
         folder = tmp_path / "-".join(limits)
         folder.mkdir()
-        return attempt_point(this, Sst(), analysed, Limits.model_validate(limits), folder)
+        return attempt_point(this, Engine(Sst), analysed, Limits.model_validate(limits), folder)
 
     assert ended({"time": "1 s"})["status"] == "timeout"
     record = ended({"memory": "500 MB"})

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from fabricstudy.engine.built_point import BuiltPoint
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.failures import BackgroundMismatch, EngineFailure
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import Point
@@ -59,7 +60,7 @@ def read(folder: Path) -> list[float | None]:
     point = recorded_point()
     machine = point.machine.build()
     code = int((folder / "exit_code").read_text())
-    return list(Sst().result(BuiltPoint(point, machine, place_jobs(point, machine)), folder, code).job_runtime_ns)
+    return list(Engine(Sst).result(BuiltPoint(point, machine, place_jobs(point, machine)), folder, code).job_runtime_ns)
 
 
 def test_times_of_a_run_that_went_well() -> None:
@@ -77,7 +78,7 @@ class TestBackground:
             replace(job, background_duration_ns=lasts_ns) if at == number else job
             for at, job in enumerate(place_jobs(point, machine))
         ]
-        return Sst().result(BuiltPoint(point, machine, jobs), folder, 0).job_runtime_ns
+        return Engine(Sst).result(BuiltPoint(point, machine, jobs), folder, 0).job_runtime_ns
 
     def end_ns(self, number: int) -> float:
         return max(line.end_ns for line in motif_log(DATA / "done" / f"job{number}.log"))
@@ -124,7 +125,7 @@ def result_of(folder: Path) -> EngineResult:
     """Read the run that went well from a copy of it."""
     point = recorded_point()
     machine = point.machine.build()
-    return Sst().result(BuiltPoint(point, machine, place_jobs(point, machine)), folder, 0)
+    return Engine(Sst).result(BuiltPoint(point, machine, place_jobs(point, machine)), folder, 0)
 
 
 def test_packets_on_the_links_and_those_of_each_job() -> None:
@@ -239,7 +240,7 @@ def test_output_that_is_not_there(folder: Path, file: str) -> None:
 def test_the_mean_time_of_ranks_that_send_is_that_of_the_log(folder: Path) -> None:
     point = recorded_point()
     machine = point.machine.build()
-    means = Sst().result(BuiltPoint(point, machine, place_jobs(point, machine)), folder, 0).job_rank_mean_ns
+    means = Engine(Sst).result(BuiltPoint(point, machine, place_jobs(point, machine)), folder, 0).job_rank_mean_ns
     for number, mean in enumerate(means):
         rows = [line.split() for line in (folder / f"job{number}.log").read_text().splitlines()]
         traffic = [row for row in rows if row[3] not in ("Init", "Fini")]

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from fabricstudy.engine.built_point import BuiltPoint
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.failures import Unsupported
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.sst import program as program_module
 from fabricstudy.engine.sst.adapter import Sst
-from fabricstudy.engine.sst.program import MODEL, find
+from fabricstudy.engine.sst.program import MODEL
 from fabricstudy.engine.sst.system import RUN
 from fabricstudy.engine.sst.traces import rank_layout, write_traces
 from fabricstudy.engine.sst.wiring import wire
@@ -54,7 +55,7 @@ def wired(machine: dict[str, Any], routing: Any = "minimal") -> tuple[Machine, W
 def why_not(machine: dict[str, Any], routing: Any = "minimal", **more: Any) -> str | None:
     """Reason for which SST cannot simulate a point."""
     this = point(machine, routing, **more)
-    return Sst().unsupported(this, this.machine.build())
+    return Engine(Sst).unsupported(this, this.machine.build())
 
 
 PERCS = {"kind": "percs", "supernodes": 5, "drawers_per_supernode": 2, "hubs_per_drawer": 2, "bandwidth": "1 GB/s"}
@@ -191,7 +192,7 @@ class TestRoutes:
 def written(folder: Path, this: Point, jobs: list[PlacedJob] | None = None) -> dict[str, Any]:
     """Prepare a point and give its run file."""
     machine = this.machine.build()
-    argv = Sst().write(BuiltPoint(this, machine, jobs or place_jobs(this, machine)), folder)
+    argv = Engine(Sst).write(BuiltPoint(this, machine, jobs or place_jobs(this, machine)), folder)
     assert argv is not None and argv[1:] == [str(MODEL), "--", RUN]
     found: dict[str, Any] = json.loads((folder / RUN).read_text())
     return found
@@ -282,14 +283,14 @@ class TestRunFile:
         this = point(jobs=[{"share": 1.0, "pattern": "idle"}])
         machine = this.machine.build()
         jobs = place_jobs(this, machine)
-        assert Sst().write(BuiltPoint(this, machine, jobs), tmp_path) is None
-        assert Sst().result(BuiltPoint(this, machine, jobs), tmp_path, 0).job_runtime_ns == (0.0,)
+        assert Engine(Sst).write(BuiltPoint(this, machine, jobs), tmp_path) == []
+        assert Engine(Sst).result(BuiltPoint(this, machine, jobs), tmp_path, 0).job_runtime_ns == (0.0,)
 
     def test_two_jobs_on_a_node_are_refused(self, tmp_path: Path) -> None:
         this = point()
         jobs = [job_of([0, 1], [(0, 0, 1, 10)]), job_of([1, 2], [(0, 0, 1, 10)])]
         with pytest.raises(WorkloadError, match="jobs cannot share nodes"):
-            Sst().write(BuiltPoint(this, this.machine.build(), jobs), tmp_path)
+            Engine(Sst).write(BuiltPoint(this, this.machine.build(), jobs), tmp_path)
 
     def test_costs_of_mpi(self, tmp_path: Path) -> None:
         (tmp_path / "free").mkdir()
@@ -348,19 +349,19 @@ class TestLooking:
     def test_absent(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.delenv("SST_CORE_HOME", raising=False)
         monkeypatch.setenv("PATH", str(tmp_path))
-        probe = Sst().probe()
+        probe = Engine(Sst).probe()
         assert not probe.found and probe.reason is not None
         assert "no program sst" in probe.reason and "SST_CORE_HOME" in probe.reason and "envmodules" in probe.reason
 
     def test_home_without_it(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setenv("SST_CORE_HOME", str(tmp_path))
-        assert "has no bin/sst" in str(find().reason)
+        assert "has no bin/sst" in str(Engine(Sst).probe().reason)
 
     def test_without_elements(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         script(tmp_path / "bin" / "sst", 'echo "SST-Core Version (14.1.0)"')
         script(tmp_path / "bin" / "sst-config", "exit 1")
         monkeypatch.setenv("SST_CORE_HOME", str(tmp_path))
-        assert "no element library merlin, firefly, hermes, ember" in str(find().reason)
+        assert "no element library merlin, firefly, hermes, ember" in str(Engine(Sst).probe().reason)
 
     def test_elements_where_sst_config_says(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         script(tmp_path / "bin" / "sst", 'echo "SST-Core Version (14.1.0)"')
@@ -369,16 +370,16 @@ class TestLooking:
         for name in program_module.ELEMENTS:
             (tmp_path / "elsewhere" / f"lib{name}.so").touch()
         monkeypatch.setenv("SST_CORE_HOME", str(tmp_path))
-        assert find().version == "SST 14.1.0"
+        assert Engine(Sst).probe().version == "SST 14.1.0"
         # Another build is another simulator.
-        before = Sst().program()
+        before = Engine(Sst).program()
         (tmp_path / "elsewhere" / "libmerlin.so").write_text("another build")
-        assert Sst().program() != before
+        assert Engine(Sst).program() != before
 
     def test_a_program_that_fails(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         script(tmp_path / "bin" / "sst", "exit 1")
         monkeypatch.setenv("SST_CORE_HOME", str(tmp_path))
-        assert "--version failed" in str(find().reason)
+        assert "--version failed" in str(Engine(Sst).probe().reason)
 
 
 def script(path: Path, body: str) -> None:
@@ -390,7 +391,7 @@ def script(path: Path, body: str) -> None:
 
 def test_cost_grows_with_the_traffic() -> None:
     def cost(message: str, routing: str = "minimal") -> float:
-        return Sst().predict_cpu_s(point_on(DRAGONFLY, routing, message=message, engine="sst"))
+        return Engine(Sst).predict_cpu_s(point_on(DRAGONFLY, routing, message=message, engine="sst"))
 
     assert cost("5 kB") < cost("50 kB") < cost("50 kB", "valiant")
 
@@ -431,16 +432,16 @@ def test_cost_is_predicted_as_it_was_measured(
     measured_s: float | None,
 ) -> None:
     this = point_on(machine, routing, pattern, message, engine={"kind": "sst", **engine})
-    assert Sst().predict_memory_bytes(this) == pytest.approx(measured_MB * 1e6, rel=0.15)
+    assert Engine(Sst).predict_memory_bytes(this) == pytest.approx(measured_MB * 1e6, rel=0.15)
     if measured_s is not None:
         # The law has no factor for the algorithm of an all-to-all, nor for SST's own motifs and costs of MPI.
-        assert 0.5 < Sst().predict_cpu_s(this) / measured_s < 2
+        assert 0.5 < Engine(Sst).predict_cpu_s(this) / measured_s < 2
 
 
 def test_buffers_of_all_jobs_are_as_long_as_the_longest_message() -> None:
     def buffers(first: str, second: str) -> float:
         jobs = [{"share": 0.5, "pattern": {"kind": "all-to-all", "message": size}} for size in (first, second)]
-        return Sst().work(point_on(DRAGONFLY, engine="sst", jobs=jobs)).memory["byte of a buffer"]
+        return Sst.work(point_on(DRAGONFLY, engine="sst", jobs=jobs)).memory["byte of a buffer"]
 
     assert buffers("1 kB", "100 kB") == buffers("100 kB", "100 kB")
     # Two jobs of 72 ranks; each rank has 71 receives and 5 buffers to spare.
@@ -470,4 +471,4 @@ def test_ugal_is_refused_where_sst_would_never_detour(buffer: str, flit: str, fi
         network={"buffer": buffer, "packet": "1 kB"},
     )
     # Merlin adds 50 flits to the queue of a detour, and an output holds half of the buffer.
-    assert (Sst().unsupported(this, this.machine.build()) is None) == fits
+    assert (Engine(Sst).unsupported(this, this.machine.build()) is None) == fits

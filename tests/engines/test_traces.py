@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.caminos.adapter import Caminos
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_id
 from fabricstudy.engine.records import job_critical_path_ns
@@ -32,7 +33,7 @@ from ..machines import DRAGONFLY, job_of, line, place_jobs, point_on
 from ..unit.workload.test_operations import operations_of, programs
 from .run_caminos import run, simulate
 
-pytestmark = pytest.mark.skipif(not Caminos().probe().found, reason="CAMINOS is not built")
+pytestmark = pytest.mark.skipif(not Engine(Caminos).probe().found, reason="CAMINOS is not built")
 
 CROSSBAR = line([1e9], nodes=8)
 """Nodes 0 to 7 are on one router; 1 GB/s, and no latency."""

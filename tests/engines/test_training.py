@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from fabricstudy.engine.caminos.adapter import Caminos
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.records import job_critical_path_ns
@@ -16,7 +17,7 @@ from fabricstudy.machine.graph import Machine
 from ..machines import line, place_jobs, point_on
 from .run_caminos import simulate
 
-pytestmark = pytest.mark.skipif(not Caminos().probe().found, reason="CAMINOS is not built")
+pytestmark = pytest.mark.skipif(not Engine(Caminos).probe().found, reason="CAMINOS is not built")
 
 CROSSBAR = line([1e9], nodes=8)
 """Nodes 0 to 7 are on one router; 1 GB/s, and no latency."""

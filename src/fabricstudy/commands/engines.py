@@ -6,6 +6,7 @@ from typing import Any
 from fabricstudy.core.bundled_files import resolve_bundled_paths
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.model import Model
+from fabricstudy.core.source import extension_package
 from fabricstudy.engine.registry import engine_of, engines
 from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.study.file import parse_yaml, validated
@@ -37,7 +38,7 @@ def _check(written: str) -> list[dict[str, Any]]:
     from fabricstudy.engine.simulator import Simulator
 
     settings = validated(_OnlyEngine, {"engine": parse_yaml(written)}, {}).engine
-    if not isinstance(settings, Simulator):
+    if not isinstance(settings, Simulator) or not extension_package(type(settings).__module__):
         raise FabricstudyError(f"{settings.kind}: not the engine of an extension; name one of --extensions", "usage")
     probe = engine_of(settings).probe()
     if not probe.found:

@@ -25,12 +25,12 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     if args.out.exists() and (not args.out.is_dir() or any(args.out.iterdir())):
         raise FabricstudyError(f"{args.out}: not an empty folder; name another one with --out", "invalid-value")
     command = write_inputs(planned, args.out)
-    if command is not None:
+    if command:
         script = args.out / RUN_SCRIPT
         script.write_text(f'#!/bin/sh\ncd "$(dirname "$0")" && exec {shlex.join(command)}\n')
         script.chmod(0o755)
     files = sorted(str(path.relative_to(args.out)) for path in args.out.rglob("*") if path.is_file())
-    return {"folder": str(args.out), "command": command and shlex.join(command), "files": files}
+    return {"folder": str(args.out), "command": shlex.join(command) or None, "files": files}
 
 
 def show(written: dict[str, Any]) -> None:

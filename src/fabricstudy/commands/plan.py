@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     known = [planned for planned in new if planned.point.engine.kind in factors]
     cpu_s = {planned.point_id: factors[planned.point.engine.kind] * predicted_cpu_s(planned) for planned in known}
     elapsed_s = [cpu_s[planned.point_id] / planned.point.engine.processes for planned in known]
-    memory_bytes = [engine_of(planned.point.engine).predict_memory_bytes(planned.point) or 0.0 for planned in known]
+    memory_bytes = [engine_of(planned.point.engine).predict_memory_bytes(planned.point) for planned in known]
     job_count = 1 if jobs_of(pipeline).is_small(SMALL_CPU_S) else sum(job_counts(pipeline).values())
     summary = {
         "study": pipeline.name, "points": len(points), "rows": len(pipeline.plan.rows), "new": len(new),

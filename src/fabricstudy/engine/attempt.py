@@ -18,8 +18,8 @@ from fabricstudy.workload.placing import generate_messages
 from fabricstudy.workload.software_cost import SoftwareCost, with_software_cost
 
 from .built_point import BuiltPoint
-from .contract import Engine
 from .definitions import AnalysedMachine
+from .engine import Engine
 from .failures import BackgroundMismatch, EngineFailure
 from .limits import NotDone, check_memory, run_program
 from .offered_traffic import RUN_FILES, attempt_offered
@@ -78,10 +78,10 @@ def _run(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits
         return
     for _ in range(MAX_BACKGROUND_RUNS):
         jobs, command = prepare(point, engine, analysed, folder, record)
-        _LOG.info("%d jobs placed for %s; running %s", len(jobs), engine.name, " ".join(command or ["nothing"]))
-        if command is not None and point.engine.processes > 1:
+        _LOG.info("%d jobs placed for %s; running %s", len(jobs), engine.name, " ".join(command) or "nothing")
+        if command and point.engine.processes > 1:
             command = engine.on_cores(command, point)
-        exit_code = 0 if command is None else run_program(command, folder, limits, record)
+        exit_code = run_program(command, folder, limits, record) if command else 0
         try:
             built = BuiltPoint(point, analysed.machine, jobs)
             store_result(engine.result(built, folder, exit_code), folder, record)
@@ -97,7 +97,7 @@ def _run(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits
 
 def prepare(
     point: Point, engine: Engine, analysed: AnalysedMachine, folder: Path, record: Record
-) -> tuple[list[PlacedJob], list[str] | None]:
+) -> tuple[list[PlacedJob], list[str]]:
     """Write the engine's input to the empty `folder`, and entries that need no run to `record`."""
     machine = analysed.machine
     jobs = generate_messages(point, machine, analysed.cut_side, analysed.placements(point))

@@ -104,7 +104,7 @@ def _batches_of(
     sizes_bytes: dict[str, float] = {}
     for key, planned in by_key.items():
         costs[key] = program.predict_cpu_s(planned.point)
-        sizes_bytes[key] = program.predict_memory_bytes(planned.point) or 0.0
+        sizes_bytes[key] = program.predict_memory_bytes(planned.point)
     total_cpu_s = sum(costs.values())
     most_cpu_s = min(
         2 * target_cpu_s,

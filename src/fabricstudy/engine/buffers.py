@@ -13,7 +13,7 @@ from fabricstudy.core.phrasing import quantity
 from fabricstudy.core.quantities import NS_PER_S
 from fabricstudy.machine.graph import LinkClass, Machine
 
-from .contract import Engine
+from .engine import Engine
 from .point import Point
 
 MOST_CLASSES = 64

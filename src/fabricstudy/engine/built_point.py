@@ -68,7 +68,7 @@ class BuiltPoint:
     machine: Machine
     jobs: Sequence[PlacedJob] = ()
     load: float | None = None
-    """Offered load to write, over the bandwidth of the link of a node; None for jobs, and while results are read."""
+    """Offered load, over the bandwidth of the link of a node; None for jobs."""
 
     @property
     def seed(self) -> int:

@@ -1,13 +1,17 @@
-"""Engines whose program is part of this project: a Rust crate in ``engines/``, built by ``make setup``."""
+"""Simulators whose program is part of this project: a Rust crate in ``engines/``, built by ``make setup``."""
 
 import os
 import re
 import shutil
 from pathlib import Path
+from typing import ClassVar
+
+from fabricstudy.core.kinds import kind_of
 
 from .content import output_of
-from .contract import Probe
-from .program_engine import ProgramEngine
+from .cost_model import CostModel, load_cost_model
+from .failures import EngineFailure
+from .simulator import Simulator
 
 MACHINE, OPERATIONS, DESTINATIONS, RESULT = "machine.graph", "jobs.operations", "offered.destinations", "result.json"
 """Files of a simulation."""
@@ -16,11 +20,11 @@ ENGINES = Path(__file__).parents[3] / "engines"
 """Folder of the crates in a clone of the repository."""
 
 
-class BundledEngine(ProgramEngine):
-    """An engine with a bundled program; its name is that of its crate."""
+class BundledSimulator(Simulator):
+    """A simulator with a bundled program; its kind is the name of its crate."""
 
     bundled = True
-    build_folder = ""
+    build_folder: ClassVar[str] = ""
     """Folder in `ENGINES` of a program outside the Cargo workspace."""
     # The first line of these programs is the reason.
     signs_of_failure = (re.compile("."),)
@@ -28,12 +32,12 @@ class BundledEngine(ProgramEngine):
     @classmethod
     def built(cls) -> Path:
         """Return the path at which ``cargo build`` puts the program in a clone."""
-        return ENGINES / cls.build_folder / "target" / "release" / f"fabricstudy-{cls.name}"
+        return ENGINES / cls.build_folder / "target" / "release" / f"fabricstudy-{kind_of(cls)}"
 
     @classmethod
     def program_path(cls) -> Path | None:
         """Return the path of the program: that of FABRICSTUDY_<NAME>, the clone's build, or one on PATH."""
-        named = os.environ.get(f"FABRICSTUDY_{cls.name.upper()}")
+        named = os.environ.get(cls.variable())
         if named:
             return Path(named) if os.access(named, os.X_OK) else None
         built = cls.built()
@@ -46,19 +50,19 @@ class BundledEngine(ProgramEngine):
         """Return the command that runs the program."""
         return [str(self.program_path() or self.built().name), *arguments]
 
-    def probe(self) -> Probe:
-        variable = f"FABRICSTUDY_{self.name.upper()}"
-        program, version, named = self.program_path(), self.program(), os.environ.get(variable)
-        if version is not None:
-            return Probe(self.name, True, version=version)
-        problem = f"{self.built().name} is not built"
-        if program is not None or named:
-            problem = f"{program} --version failed" if program else f"{variable} is {named}, which is no program"
-        build = f"run 'cargo build --release --locked' in {Path('engines', self.build_folder)}"
-        return Probe(self.name, False, reason=f"{problem}; {build}, or set {variable} to its path")
-
-    def program(self) -> str | None:
+    @classmethod
+    def probe(cls) -> str:
         """Return the program's version, which includes a digest of its sources."""
-        program = self.program_path()
-        output = None if program is None else output_of(program, "--version")
-        return None if output is None else output.strip()
+        program, named = cls.program_path(), os.environ.get(cls.variable())
+        version = None if program is None else output_of(program, "--version")
+        if version is not None:
+            return version.strip()
+        problem = f"{cls.built().name} is not built"
+        if program is not None or named:
+            problem = f"{program} --version failed" if program else f"{cls.variable()} is {named}, which is no program"
+        build = f"run 'cargo build --release --locked' in {Path('engines', cls.build_folder)}"
+        raise EngineFailure(f"{problem}; {build}, or set {cls.variable()} to its path")
+
+    @classmethod
+    def cost_model(cls) -> CostModel | None:
+        return load_cost_model(cls.__module__.rpartition(".")[0])

@@ -11,6 +11,8 @@ from importlib.resources import files
 from math import ceil, log2
 from typing import NamedTuple
 
+from pydantic import Field
+
 from fabricstudy.core.model import Model
 
 from .job_traffic import hops_between, traffic_by_job
@@ -43,9 +45,10 @@ class CostModel(Model):
     """Processor time (with that of preparing and reading) and memory, per operation and object."""
 
     cpu_s: dict[str, float]
-    cpu_fit: Fit
-    memory_bytes: dict[str, float]
-    memory_fit: Fit
+    cpu_fit: Fit | None = None
+    """None for constants that were not fitted."""
+    memory_bytes: dict[str, float] = Field(default_factory=dict)
+    memory_fit: Fit | None = None
 
 
 @cache

@@ -18,10 +18,11 @@ from fabricstudy.core.store import Record
 from .attempt import attempt_point
 from .built_point import BuiltPoint
 from .definitions import built
+from .engine import Engine
 from .outcome import LINKS
 from .point import Point
 from .settings import Limits
-from .simulator import ExternalEngine, Simulator
+from .simulator import Simulator
 
 PACKET_NS, LATENCY_NS = 2000.0, 100.0
 """Transmission time of the packet of 2 kB at 1 GB/s; latency of cables, host links and routers."""
@@ -56,7 +57,7 @@ class _Refused(Exception):
     """The engine does not support a point; the message is the reason."""
 
 
-class _Replaced(ExternalEngine):
+class _Replaced(Engine):
     """The engine with another program."""
 
     def __init__(self, kind: type[Simulator], command: list[str]) -> None:
@@ -82,7 +83,7 @@ class _Trial:
     def record(self, command: list[str] | None = None, **parts: Any) -> Record:
         """Return the record of a point, with the bytes on all links as `links_bytes`."""
         kind = type(self._settings)
-        engine = ExternalEngine(kind) if command is None else _Replaced(kind, command)
+        engine = Engine(kind) if command is None else _Replaced(kind, command)
         network = {"packet": "2 kB", "router_latency": "100 ns"}
         point = Point.model_validate(
             {"machine": self._machine, "routing": "minimal", "network": network, "engine": self._settings, "seed": 1}
@@ -121,9 +122,9 @@ _Property = tuple[str, str, Callable[[_Trial], float | None], float, float]
 
 def check_engine(settings: Simulator) -> Iterator[Check]:
     """Yield the verdict on each property; a point that the engine refuses counts for none."""
-    trial = _Trial(settings)
-    checks: list[_Property] = [*_OFFERED] if ExternalEngine(type(settings)).runs_offered else []
-    if type(settings).read is not Simulator.read:
+    trial, engine = _Trial(settings), Engine(type(settings))
+    checks: list[_Property] = [*_OFFERED] if engine.runs_offered else []
+    if engine.runs_jobs:
         checks = [_one_packet(trial.cables), *_TIMES, *checks]
     for name, expected, measure, low, high in checks:
         try:
@@ -138,7 +139,7 @@ def check_engine(settings: Simulator) -> Iterator[Check]:
             yield Check(name, expected, str(error), "does not hold")
     for name, command, wanted in _FAILURES:
         parts: dict[str, Any] = {"jobs": [_send("2 kB", 2, 0)]}
-        if type(settings).read is Simulator.read:
+        if not engine.runs_jobs:
             parts = {"machine": _SHORT, "offered": _STEADY}
         record = trial.record(command, **parts)
         state = "refused" if record["status"] == "unsupported" else record["status"]

@@ -19,14 +19,14 @@ class NotDone(Exception):
         self.status = status
 
 
-def check_memory(needed_bytes: float | None, limits: Limits) -> None:
+def check_memory(needed_bytes: float, limits: Limits) -> None:
     """Raise `NotDone` if a point is predicted to need more memory than its limit, or than the computer has."""
     installed_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     for limit_bytes, source, remedy in (
         (limits.memory_bytes, "limits.memory is", "raise it in the study"),
         (installed_bytes, "this computer has", "use a larger one, or another engine"),
     ):
-        if needed_bytes is not None and needed_bytes > limit_bytes:
+        if needed_bytes > limit_bytes:
             needed, limit = f"{needed_bytes / 1e9:.2g} GB", f"{limit_bytes / 1e9:.2g} GB"
             raise NotDone("out-of-memory", f"not started: it would need about {needed}, and {source} {limit}; {remedy}")
 

@@ -19,8 +19,8 @@ from fabricstudy.workload.traffic.base import Destinations
 from .buffers import buffer_columns
 from .built_point import BuiltPoint
 from .caveats import takes_other_paths
-from .contract import Engine
 from .definitions import AnalysedMachine
+from .engine import Engine
 from .failures import EngineFailure
 from .limits import run_program
 from .outcome import LINKS
@@ -111,9 +111,7 @@ def prepare_offered(point: Point, engine: Engine, analysed: AnalysedMachine, fol
     if load == SATURATION:
         load = saturation_bound(machine, rates, _routing_of_bound(point, engine), analysed.cut_side).load
     point = _long_enough(point, machine, rates, _zero_load_ns(point, engine, machine, rates), float(load))
-    command = engine.write(BuiltPoint(point, machine, load=float(load)), folder)
-    assert command is not None
-    return command
+    return engine.write(BuiltPoint(point, machine, load=float(load)), folder)
 
 
 def _routing_of_bound(point: Point, engine: Engine) -> Routing | None:
@@ -178,7 +176,6 @@ class OfferedRuns:
         point = _long_enough(self._point, self._machine, self._rates, self._zero_ns, load, factor)
         built = BuiltPoint(point, self._machine, load=load)
         command = self._engine.write(built, self._folder)
-        assert command is not None
         digest = input_digest(self._folder, command, self._machine, [])
         if self._stored is None:
             exit_code = run_program(command, self._folder, self._limits, self._record)

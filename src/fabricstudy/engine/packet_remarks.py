@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from fabricstudy.core.phrasing import quantity
 from fabricstudy.workload.pattern.base import Pattern
 
-from .contract import Engine
+from .engine import Engine
 from .failures import Unsupported
 from .job_traffic import hops_between, traffic_by_job
 from .point import Point

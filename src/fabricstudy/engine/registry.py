@@ -1,45 +1,30 @@
-"""The engines by name: their settings in a study, and their adapters."""
+"""The engines by name, and that of the settings in a study."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
-from typing import TypeVar
 
-from fabricstudy.core.kinds import Kind
-
-from .contract import Engine
+from .engine import Engine
 from .settings import EngineSettings
-
-_ADAPTERS: dict[type[Kind], Callable[[], Engine]] = {}
-
-E = TypeVar("E", bound=Callable[[], Engine])
-
-
-def adapter_of(settings: type[EngineSettings]) -> Callable[[E], E]:
-    """Decorate a class to register it as the adapter of the engine with these settings."""
-
-    def register(adapter: E) -> E:
-        _ADAPTERS[settings] = adapter
-        return adapter
-
-    return register
+from .simulator import Simulator
 
 
 def engine_of(settings: EngineSettings) -> Engine:
     """Return the engine with these settings."""
-    return _adapter(type(settings))
+    return _engine(type(settings))
 
 
 @cache
-def _adapter(settings: type[EngineSettings]) -> Engine:
-    return _ADAPTERS[settings]()
+def _engine(kind: type[EngineSettings]) -> Engine:
+    assert issubclass(kind, Simulator)
+    return Engine(kind)
 
 
 def engine_named(name: str) -> Engine:
     """Return the engine with a name; raise `KeyError` if there is none."""
-    settings = EngineSettings.FAMILY.find(name)
-    if settings is None or not issubclass(settings, EngineSettings):
+    kind = EngineSettings.FAMILY.find(name)
+    if kind is None or not issubclass(kind, Simulator):
         raise KeyError(name)
-    return _adapter(settings)
+    return _engine(kind)
 
 
 def engines() -> dict[str, Engine]:

@@ -13,8 +13,8 @@ from fabricstudy.core.store import Record, Store
 from fabricstudy.workload.messages import WorkloadError
 
 from .attempt import attempt_point, check_supported, prepare, strip
-from .contract import Engine, Probe
 from .definitions import AnalysedMachine
+from .engine import Engine, Probe
 from .limits import NotDone
 from .offered_traffic import attempt_offered, stored_runs
 from .outcome import OF_ENGINE, STORED
@@ -119,7 +119,7 @@ def _checked(
             if planned.point.offered is None:
                 command = prepare(planned.point, engine, analysed, work, fresh)[1]
                 # Without a program the result is computed by this code.
-                if command is None or fresh["input"] != stored["input"]:
+                if not command or fresh["input"] != stored["input"]:
                     return None
                 _copy_result(folder, stored, work, fresh)
             else:

@@ -10,8 +10,8 @@ from fabricstudy.workload.placing import place
 
 from .attempt import attempt_point, check_supported, prepare
 from .batch import at_most, usable_cores
-from .contract import Engine
 from .definitions import built
+from .engine import Engine
 from .failures import EngineFailure
 from .limits import NotDone
 from .offered_traffic import prepare_offered
@@ -20,8 +20,8 @@ from .registry import engine_of
 from .settings import Limits
 
 
-def write_inputs(planned: PlannedPoint, folder: Path) -> list[str] | None:
-    """Write the input of a point's simulator to `folder`; return the command to run there, None without a program.
+def write_inputs(planned: PlannedPoint, folder: Path) -> list[str]:
+    """Write the input of a point's simulator to `folder`; return the command to run there, empty without a program.
 
     Raises `FabricstudyError` if the engine is missing, or cannot simulate the point.
     """

@@ -18,11 +18,13 @@ from fabricstudy.core.store import FINAL, Record
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
-from .contract import Engine
+from .content import content_digest
+from .engine import Engine
 from .point import Point
 from .registry import engine_of
+from .simulator import Simulator
 
-_READERS = tuple(f"{OURS}.engine.{name}" for name in ("outcome", "program_results"))
+_READERS = tuple(f"{OURS}.engine.{name}" for name in ("engine", "outcome", "program_results"))
 """Modules that read results of several engines."""
 _LENGTH = 12
 _FOLDERS = re.compile(r"(?<![^\s'\"])/[^\s'\"]*/")
@@ -47,7 +49,7 @@ class Fingerprint:
 def fingerprint(point: Point) -> Fingerprint:
     """Return the fingerprint of a result of `point` by the current code and program."""
     engine = engine_of(point.engine)
-    program = engine.offered_program() if _is_offered(engine, point) else engine.program()
+    program = engine.program(_is_offered(engine, point))
     return Fingerprint(code_of("engine", point), _reader(point), program or "")
 
 
@@ -57,16 +59,17 @@ def _is_offered(engine: Engine, point: Point) -> bool:
 
 def _reader(point: Point) -> str:
     engine = engine_of(point.engine)
-    reading = engine.reading_offered if _is_offered(engine, point) else engine.reading
-    return _reader_of(type(engine), reading, engine.sources())
+    reading = engine.reading(_is_offered(engine, point))
+    scripts = [path for path in engine.kind.scripts if path.is_file()]
+    return _reader_of(engine.kind, reading, content_digest(scripts) if scripts else "")
 
 
 @cache
-def _reader_of(adapter: type[Engine], module: str, sources: str) -> str:
-    """Return a digest of the adapter with its bases, of the modules that read its results, and of its other sources."""
-    bases = [base.__module__ for base in adapter.__mro__ if base is not Engine and base.__module__.startswith(OURS)]
-    texts = ((name, source_of(name).encode()) for name in (*bases, *_READERS))
-    return digest_of([(sources_digest(module), sources.encode()), *texts])
+def _reader_of(kind: type[Simulator], module: str, scripts: str) -> str:
+    """Return a digest of the class with its bases, of the modules that read its results, and of its scripts."""
+    bases = {base.__module__ for base in kind.__mro__ if issubclass(base, Simulator)}
+    texts = ((name, source_of(name).encode()) for name in (*sorted(bases), *_READERS))
+    return digest_of([(sources_digest(module), scripts.encode()), *texts])
 
 
 def is_current(record: Record, point: Point, of_any_program: bool = False) -> bool:
@@ -106,10 +109,10 @@ def _parsed(text: object) -> Fingerprint | None:
     return Fingerprint(*parts) if len(parts) == 3 else None
 
 
-def input_digest(folder: Path, command: list[str] | None, machine: Machine, jobs: Iterable[PlacedJob]) -> str:
+def input_digest(folder: Path, command: list[str], machine: Machine, jobs: Iterable[PlacedJob]) -> str:
     """Return a digest of the input of a simulator, and of what its output refers to.
 
-    The input are the files of `Engine.prepare` in `folder` and the `command`; folders of its programs and scripts do
+    The input are the files of `Engine.write` in `folder` and the `command`; folders of its programs and scripts do
     not count. Arrays of a result refer to the links, ranks and bytes of `machine` and `jobs`.
     """
     digest = hashlib.sha256(files_digest(folder, command).encode())
@@ -123,7 +126,7 @@ def input_digest(folder: Path, command: list[str] | None, machine: Machine, jobs
     return digest.hexdigest()[:_LENGTH]
 
 
-def files_digest(folder: Path, command: list[str] | None) -> str:
+def files_digest(folder: Path, command: list[str]) -> str:
     """Return a digest of a simulator's input files and arguments."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
@@ -132,6 +135,6 @@ def files_digest(folder: Path, command: list[str] | None) -> str:
             digest.update(f"{name} -> {path.readlink()};".encode())
         elif path.is_file():
             digest.update(f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()};".encode())
-    for argument in command or []:
+    for argument in command:
         digest.update(f"{_FOLDERS.sub('', argument)};".encode())
     return digest.hexdigest()[:_LENGTH]

@@ -58,7 +58,7 @@ def config(of: Point, folder: Path) -> dict[str, str]:
     machine = of.machine.build()
     engine_of(of.engine).write(BuiltPoint(of, machine, load=float(of.offered.load)), folder)
     lines = (folder / "booksim.config").read_text().splitlines()
-    return dict(line.rstrip(";").split(" = ") for line in lines if not line.startswith("//"))
+    return dict(line.rstrip(";").split(" = ") for line in lines)
 
 
 @pytest.mark.parametrize("part", ["booksim.config", "anynet"])
@@ -68,10 +68,10 @@ def test_the_input_is_that_of_the_recorded_run(part: str, tmp_path: Path) -> Non
     assert (tmp_path / part).read_text() == (RECORDED / part).read_text()
 
 
-def read_offered(of: Point, folder: Path, exit_code: int = FINISHED) -> SteadyRun:
+def read_offered(of: Point, folder: Path, exit_code: int = FINISHED, load: float = 0.25) -> SteadyRun:
     engine = engine_of(of.engine)
     engine.check_exit(folder, exit_code)
-    return engine.read_offered(BuiltPoint(of, of.machine.build()), folder)
+    return engine.read_offered(BuiltPoint(of, of.machine.build(), load=load), folder)
 
 
 def test_the_recorded_latency_is_that_of_a_geometric_queue(tmp_path: Path) -> None:
@@ -113,7 +113,6 @@ def test_messages_of_a_node_to_itself_are_not_counted(tmp_path: Path) -> None:
     """In 800 cycles 40 and 20 messages to the nodes themselves, 80 and 60 to the other one: 25 in each batch."""
     (tmp_path / "statistics").write_text(statistics("40 80 60 20", f"{100 / 800} {100 / 800}"))
     (tmp_path / "stdout").write_text(PERIODS * period(18.0, 0.125, 0.5, 0, 0) + DRAINING)
-    (tmp_path / "booksim.config").write_text("// rate 0.5\n")
     run = read_offered(point(), tmp_path)
     assert run.node_created.tolist() == [80, 60] and run.node_arrived.tolist() == [60, 80]
     assert run.measured.tolist() == run.created.tolist() == [18] * 8  # 140 of 200, in 8 batches: 17.5
@@ -122,24 +121,25 @@ def test_messages_of_a_node_to_itself_are_not_counted(tmp_path: Path) -> None:
 
 
 def test_a_source_that_lags_behind_is_a_growing_backlog(tmp_path: Path) -> None:
-    """Sources inject 25 messages of 30 that are due in each batch, from the begin of the warm-up on: growth is 1/6."""
+    """Sources inject 25 messages of 30 that are due in each batch, from the begin of the warm-up on: growth is 1/6.
+
+    Half of the messages of the program's uniform traffic on two nodes are to the sender: its rate is twice the load.
+    """
     # In 12 periods 60 messages are late, 20 of them in the warm-up, at whose end 8 flits are under way.
     (tmp_path / "statistics").write_text(statistics("0 120 140 0", "0.125 0.125"))
-    (tmp_path / "booksim.config").write_text("// rate 0.6\n")
     warm = 4 * period(50.0, 0.125, 0.5, 8, 0)
     (tmp_path / "stdout").write_text(warm + 8 * period(50.0, 0.125, 0.5, 8, 8) + DRAINING)
-    run = read_offered(point(), tmp_path)
+    run = read_offered(point(), tmp_path, load=0.3)
     assert run.created.tolist() == [30] * 8 and run.node_created.sum() == 240
     assert run.mean_backlog == pytest.approx(2 + 20 + 5 * (np.arange(8) + 0.5))
     assert growth(run).mean == pytest.approx(1 / 6) and state_of(run) == "saturated"
 
 
 def test_a_load_beyond_the_links_of_the_sources_is_backlog(tmp_path: Path) -> None:
-    """A rate of 1.2 with messages to the nodes themselves: 60 flits in each batch, of which the links carry 50."""
+    """A rate of 1.2, twice the load, with messages to the senders: 60 flits in each batch, the links carry 50."""
     (tmp_path / "statistics").write_text(statistics("0 200 200 0", "0.25 0.25"))
-    (tmp_path / "booksim.config").write_text("// rate 1.2\n")
     (tmp_path / "stdout").write_text(PERIODS * period(18.0, 0.25, 1.0, 0, 0) + DRAINING)
-    run = read_offered(point(), tmp_path)
+    run = read_offered(point(), tmp_path, load=0.6)
     assert run.created.tolist() == [60] * 8 and run.node_created.tolist() == [240, 240]
     assert growth(run).mean == pytest.approx(1 / 6) and state_of(run) == "saturated"
 

@@ -10,12 +10,13 @@ import pytest
 
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.content import SYSTEM, content_digest, shared_libraries
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.sst import program
 
 
 def test_a_variable_that_names_no_program_is_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FABRICSTUDY_CAMINOS", str(tmp_path / "nothing"))
-    probe = Caminos().probe()
+    probe = Engine(Caminos).probe()
     assert not probe.found and str(tmp_path / "nothing") in str(probe.reason)
 
 

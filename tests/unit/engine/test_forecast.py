@@ -12,6 +12,7 @@ import pytest
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.codes.adapter import Codes
 from fabricstudy.engine.cost_model import CROWD, load_cost_model, messages_of, network_traffic, weighted_sum
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.job_traffic import NEAR, SEARCH_RUNS, traffic_by_job
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.registry import engine_named
@@ -96,7 +97,7 @@ TORUS = {"kind": "torus", "shape": [4, 4], "bandwidth": "1 GB/s"}
 def test_caminos_takes_longer_for_phits_in_large_networks(shape: list[int], doublings: float, uncached: float) -> None:
     torus = {"kind": "torus", "shape": shape, "bandwidth": "1 GB/s"}
     this = point_on(torus, "dimension-order", "ring", engine={"kind": "caminos", "phit": "2 kB"})
-    counts, phits = Caminos().work(this).cpu, network_traffic(this, 2000).in_routers
+    counts, phits = Caminos.work(this).cpu, network_traffic(this, 2000).in_routers
     assert counts["phit in a router, each doubling of ports"] == pytest.approx(doublings * phits)
     assert counts["phit in a router, not cached"] == pytest.approx(uncached * phits)
 
@@ -149,6 +150,7 @@ def test_forecasts_have_the_hops_of_random_graphs(routers: int, degree: int, hop
 @pytest.mark.parametrize("engine", ["caminos", "sst", "codes", "flow"])
 def test_laws_say_what_they_were_fitted_to(engine: str) -> None:
     law = load_cost_model(f"fabricstudy.engine.{engine}")
+    assert law.cpu_fit and law.memory_fit
     for fit in (law.cpu_fit, law.memory_fit):
         assert fit.records > 100 and fit.programs and fit.source and fit.date and fit.processor
         middle, low, high = fit.ratio["all"]
@@ -222,7 +224,7 @@ def test_caminos_takes_about_as_long_as_the_law_says(
     machine: dict[str, Any], routing: str, jobs: list[dict[str, Any]], phit: str, measured_s: float
 ) -> None:
     this = point_on(machine, routing, jobs=jobs, engine={"kind": "caminos", "phit": phit})
-    assert 0.5 < Caminos().predict_cpu_s(this) / measured_s < 2
+    assert 0.5 < Engine(Caminos).predict_cpu_s(this) / measured_s < 2
 
 
 def test_memory_of_codes_goes_by_the_packets_that_it_sends() -> None:
@@ -230,7 +232,7 @@ def test_memory_of_codes_goes_by_the_packets_that_it_sends() -> None:
     bandwidth = {"links": "1 GB/s", "host": "6 GB/s"}
     jobs = [{"share": 1.0, "pattern": {"kind": "ring", "message": "10 kB"}, "mapping": "random"}]
     torus = {"kind": "torus", "shape": [8, 8, 8], "bandwidth": bandwidth}
-    needed = Codes().predict_memory_bytes(point_on(torus, "dimension-order", jobs=jobs, engine="codes"))
+    needed = Engine(Codes).predict_memory_bytes(point_on(torus, "dimension-order", jobs=jobs, engine="codes"))
     assert 380e6 / 1.5 < needed < 380e6 * 1.5
 
 

@@ -19,6 +19,7 @@ from fabricstudy.engine.batch import at_most, make_batches, run_batch, usable_co
 from fabricstudy.engine.codes import ranks
 from fabricstudy.engine.codes.adapter import Codes
 from fabricstudy.engine.definitions import built
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.failures import EngineFailure
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.registry import engines
@@ -91,7 +92,7 @@ def test_the_plan_tells_what_passes_and_what_is_used(
     assert one["longest_s"] == pytest.approx(one["cpu_s"], abs=1e-3)
     assert four["cpu_s"] == pytest.approx(Codes.cost_of_sharing * one["cpu_s"], rel=0.1)
     assert four["longest_s"] == pytest.approx(four["cpu_s"] / 4, abs=1e-3)
-    needed = [Codes().predict_memory_bytes(point(processes)) for processes in (1, 2, 4)]
+    needed = [Engine(Codes).predict_memory_bytes(point(processes)) for processes in (1, 2, 4)]
     assert needed == sorted(set(needed))
 
 
@@ -163,23 +164,23 @@ class TestCodes:
         ids=["tree", "slim fly", "hops", "hops of one process", "no hops", "runs alone"],
     )
     def test_where_the_numbers_would_differ_it_is_refused(self, this: Point, cannot: bool) -> None:
-        reason = Codes().unsupported(this, this.machine.build())
+        reason = Engine(Codes).unsupported(this, this.machine.build())
         assert (reason is not None) == cannot
 
     def test_each_run_is_started_by_mpirun(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("fabricstudy.engine.codes.adapter.shutil.which", lambda name: f"/a b/{name}")
         program = "/a b/model-net-mpi-replay"
-        one = Codes().on_cores([program, "--sync=1", "--end=3", "--", "net.yaml"], point(2))
+        one = Engine(Codes).on_cores([program, "--sync=1", "--end=3", "--", "net.yaml"], point(2))
         assert one[0] == sys.executable and one[3:6] == ["2", program, "--sync=3"]
         assert one[-3:] == ["--end=3", "--", "net.yaml"] and "--sync=1" not in one
         here = f"'{program}' --sync=1 -- net.yaml"
-        *shell, text = Codes().on_cores(["sh", "-c", f"{here} && (cd job0 && {here})"], point(3))
+        *shell, text = Engine(Codes).on_cores(["sh", "-c", f"{here} && (cd job0 && {here})"], point(3))
         assert shell == ["sh", "-c"] and text.count(f" 3 '{program}' --sync=3 ") == 2 and "--sync=1" not in text
 
     def test_without_mpirun_the_row_says_so(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("fabricstudy.engine.codes.adapter.shutil.which", lambda name: None)
         with pytest.raises(EngineFailure, match="mpirun"):
-            Codes().on_cores(["model-net-mpi-replay", "--sync=1"], point(2))
+            Engine(Codes).on_cores(["model-net-mpi-replay", "--sync=1"], point(2))
 
 
 MPIRUN = """#!/bin/sh
@@ -228,7 +229,7 @@ class TestRanks:
 
 
 def test_sst_has_threads() -> None:
-    assert Sst().on_cores(["sst", "model.py", "--", "run.json"], point(3, "sst"))[1:3] == [
+    assert Engine(Sst).on_cores(["sst", "model.py", "--", "run.json"], point(3, "sst"))[1:3] == [
         "--num-threads=3",
         "model.py",
     ]

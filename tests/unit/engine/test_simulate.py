@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -12,10 +13,12 @@ from fabricstudy.core.store import Record
 from fabricstudy.engine.analysis import Analysis
 from fabricstudy.engine.attempt import attempt_point
 from fabricstudy.engine.built_point import BuiltPoint
+from fabricstudy.engine.cost_model import CostModel, WorkCounts
 from fabricstudy.engine.definitions import AnalysedMachine
 from fabricstudy.engine.failures import BackgroundMismatch
 from fabricstudy.engine.outcome import EngineResult, mean_of_senders_ns
 from fabricstudy.engine.point import Point
+from fabricstudy.engine.registry import engine_of
 from fabricstudy.engine.settings import Limits
 
 from ...machines import job_of, point_on
@@ -26,11 +29,16 @@ RING = {"kind": "torus", "shape": [6], "bandwidth": "1 GB/s"}
 class Telling(Analysis):
     """An engine that tells packets and stalls, and how much memory it wants."""
 
-    def __init__(self, memory_bytes: float | None = None) -> None:
-        self.memory_bytes = memory_bytes
+    memory_bytes: float = 0.0
 
-    def predict_memory_bytes(self, point: Point) -> float | None:
-        return self.memory_bytes
+    @classmethod
+    def cost_model(cls) -> CostModel:
+        return CostModel(cpu_s={}, memory_bytes={"byte": 1.0})
+
+    @staticmethod
+    def work(point: Point) -> WorkCounts:
+        assert isinstance(point.engine, Telling)
+        return WorkCounts(cpu={}, memory={"byte": point.engine.memory_bytes})
 
     def read(self, point: BuiltPoint, folder: Path) -> EngineResult:
         links = np.arange(point.machine.links)
@@ -40,24 +48,24 @@ class Telling(Analysis):
         )
 
 
-def record_of(folder: Path, engine: Analysis, limits: Limits) -> Record:
-    point = point_on(RING, pattern="ring", message="3 kB")
+def record_of(folder: Path, engine: Analysis, limits: Limits | None = None) -> Record:
+    point = point_on(RING, pattern="ring", message="3 kB", engine=engine)
     machine = point.machine.build()
     analysed = AnalysedMachine(machine, np.arange(machine.routers) < 3)
-    return attempt_point(point, engine, analysed, limits, folder)
+    return attempt_point(point, engine_of(engine), analysed, limits or Limits(), folder)
 
 
 class Asking(Telling):
     """An engine that has no use for a background that lasts less than it asks for."""
 
-    def __init__(self, *asks_ns: float) -> None:
-        super().__init__()
-        self.asks_ns, self.given_ns = list(asks_ns), []  # type: ignore[var-annotated]
+    asks_ns: ClassVar[list[float]] = []
+    given_ns: ClassVar[list[list[float | None]]] = []
 
-    def write(self, point: BuiltPoint, folder: Path) -> None:
+    def write(self, point: BuiltPoint, folder: Path) -> list[str]:
         assert not any(folder.iterdir())
         (folder / "input").write_text("of one run")
         self.given_ns.append([job.background_duration_ns for job in point.jobs])
+        return []
 
     def read(self, point: BuiltPoint, folder: Path) -> EngineResult:
         if self.asks_ns:
@@ -65,26 +73,30 @@ class Asking(Telling):
         return EngineResult((7.0, None))
 
 
-def test_a_point_is_run_again_with_the_background_that_its_engine_asks_for(tmp_path: Path) -> None:
+def test_a_point_is_run_again_with_the_background_that_its_engine_asks_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ring = {"nodes": 2, "pattern": {"kind": "ring", "message": "3 kB"}}
-    point = point_on(RING, jobs=[ring, ring | {"background": True}])
+    point = point_on(RING, jobs=[ring, ring | {"background": True}], engine=Asking())
     machine = point.machine.build()
     analysed = AnalysedMachine(machine, np.arange(machine.routers) < 3)
-    engine = Asking(5e6, 6e6)
-    record = attempt_point(point, engine, analysed, Limits(), tmp_path)
+    monkeypatch.setattr(Asking, "asks_ns", [5e6, 6e6])
+    record = attempt_point(point, engine_of(Asking()), analysed, Limits(), tmp_path)
     assert record["status"] == "done" and record["background_ns"] == 6e6
-    first, *others = engine.given_ns
-    assert first[0] is None and first[1] >= record["jobs"][0]["bound_ns"] and others == [[None, 5e6], [None, 6e6]]
+    first, *others = Asking.given_ns
+    assert first[0] is None and first[1] is not None and first[1] >= record["jobs"][0]["bound_ns"]
+    assert others == [[None, 5e6], [None, 6e6]]
     assert [job["runtime_ns"] for job in record["jobs"]] == [7.0, None]
     assert [job["bound_ns"] is None for job in record["jobs"]] == [False, True]
     for path in tmp_path.iterdir():
         path.unlink()
-    assert attempt_point(point, Asking(*[1e6] * 99), analysed, Limits(), tmp_path)["status"] == "failed"
+    monkeypatch.setattr(Asking, "asks_ns", [1e6] * 99)
+    assert attempt_point(point, engine_of(Asking()), analysed, Limits(), tmp_path)["status"] == "failed"
 
 
 def test_the_mean_time_of_ranks_is_kept_where_the_engine_tells_it(tmp_path: Path) -> None:
-    assert record_of(tmp_path, Telling(), Limits())["jobs"][0]["rank_mean_ns"] == 0.5
-    assert "rank_mean_ns" not in record_of(tmp_path, Analysis(), Limits())["jobs"][0]
+    assert record_of(tmp_path, Telling())["jobs"][0]["rank_mean_ns"] == 0.5
+    assert "rank_mean_ns" not in record_of(tmp_path, Analysis())["jobs"][0]
 
 
 def test_only_ranks_that_send_count_for_the_mean() -> None:
@@ -96,7 +108,7 @@ def test_only_ranks_that_send_count_for_the_mean() -> None:
 
 
 def test_packets_and_stalls_are_told_by_class_and_kept_by_link(tmp_path: Path) -> None:
-    record = record_of(tmp_path, Telling(), Limits())
+    record = record_of(tmp_path, Telling())
     (links,) = record["links"]
     # 0 + 1 + ... + 11
     assert (links["packets"], links["stall_mean_ns"], links["stall_max_ns"]) == (66, 11.0, 22.0)
@@ -105,7 +117,7 @@ def test_packets_and_stalls_are_told_by_class_and_kept_by_link(tmp_path: Path) -
 
 
 def test_an_engine_that_tells_neither_keeps_neither(tmp_path: Path) -> None:
-    (links,) = record_of(tmp_path, Analysis(), Limits())["links"]
+    (links,) = record_of(tmp_path, Analysis())["links"]
     assert not {"packets", "stall_mean_ns", "stall_max_ns"} & set(links)
     assert [path.name for path in tmp_path.iterdir()] == ["links.npy"]
 
@@ -118,6 +130,6 @@ def test_an_engine_that_tells_neither_keeps_neither(tmp_path: Path) -> None:
     ],
 )
 def test_a_point_that_would_not_fit_is_not_started(tmp_path: Path, needed: float, limit: str, statement: str) -> None:
-    record = record_of(tmp_path, Telling(needed), Limits(memory=limit))  # type: ignore[call-arg]
+    record = record_of(tmp_path, Telling(memory_bytes=needed), Limits(memory=limit))  # type: ignore[call-arg]
     assert record["status"] == "out-of-memory" and statement in record["reason"]
     assert not any(tmp_path.iterdir())

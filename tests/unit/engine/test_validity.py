@@ -18,11 +18,14 @@ from fabricstudy.core import source
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.source import OURS, PACKAGE
 from fabricstudy.core.store import Record, Store, checksummed_line, point_store
+from fabricstudy.engine.analysis import Analysis
 from fabricstudy.engine.attempt import TRACEBACK_FILE, attempt_point, strip
-from fabricstudy.engine.contract import Engine, Probe
+from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.definitions import AnalysedMachine, built
+from fabricstudy.engine.engine import Engine, Probe
+from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
-from fabricstudy.engine.registry import engine_named
+from fabricstudy.engine.registry import engine_named, engine_of
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.simulate import OF_STORE, simulate
 from fabricstudy.engine.validity import fingerprint, input_digest, is_valid, is_valid_with_same_input
@@ -95,23 +98,16 @@ def test_a_digest_covers_a_package_and_those_that_it_may_import(
 def test_a_reader_is_what_reads_results_and_what_that_imports(
     engine: str, offered: bool, read: set[str], other: str
 ) -> None:
-    adapter = engine_named(engine)
-    modules = source.package_sources(adapter.reading_offered if offered else adapter.reading)
+    modules = source.package_sources(engine_named(engine).reading(offered))
     assert {f"{OURS}.engine.{name}" for name in read} <= modules.keys()
     assert f"{OURS}.engine.{other}" not in modules
 
 
-class _Unrun:
+class _Unrun(Engine):
     """An engine whose program is not run, so that its reader finds no output."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._engine, name)
-
     def write(self, *given: Any) -> list[str]:
-        self._engine.write(*given)
+        super().write(*given)
         return ["true"]
 
 
@@ -290,7 +286,7 @@ def test_without_the_program_a_record_is_believed_and_checked_but_not_made(
     """Tables are often made where the simulator is not."""
     planned, stores = stored
     edit(*stored, fingerprint=with_mark(planned, 2, "the program of another host"))
-    monkeypatch.setattr("fabricstudy.engine.caminos.adapter.Caminos.program", lambda self: None)
+    monkeypatch.setattr("fabricstudy.engine.caminos.adapter.Caminos.program_digest", lambda offered: None)
     assert is_valid(stores.record(planned.point_id), planned.point)
     edit(*stored, fingerprint=f"{'0' * 12}-{with_mark(planned, 2, 'theirs')[13:]}")
     engine, missing = engine_named("caminos"), Probe("caminos", False, reason="it is not here")
@@ -301,40 +297,25 @@ def test_without_the_program_a_record_is_believed_and_checked_but_not_made(
     assert (skipped["status"], skipped["reason"]) == ("skipped", "it is not here")
 
 
-class Raising:
-    """An engine that fails in a way that nobody thought of."""
+class Raising(Analysis):
+    """An engine that fails in an unexpected way."""
 
-    name, simulates, bundled, differences = "analysis", True, True, ()
+    where: str
 
-    def __init__(self, where: str) -> None:
-        self.where = where
-
-    def probe(self) -> Probe:
-        return Probe("analysis", True, version="1")
-
-    def unsupported(self, *given: Any) -> str | None:
-        return None
-
-    def predict_memory_bytes(self, *given: Any) -> float | None:
-        return None
-
-    def write(self, *given: Any) -> None:
+    def write(self, point: BuiltPoint, folder: Path) -> list[str]:
         if self.where == "write":
             raise OverflowError("Python int too large to convert to C long")
+        return []
 
-    def read(self) -> None:
+    def read(self, point: BuiltPoint, folder: Path) -> EngineResult:
         raise KeyError("runtime")
-
-    def result(self, *given: Any) -> None:
-        self.read()
 
 
 @pytest.mark.parametrize("where", ["write", "read"])
 def test_a_point_that_raises_anything_is_a_row_with_its_reason(where: str, tmp_path: Path) -> None:
     """D3."""
-    this = named("stencil")
-    engine: Any = Raising(where)
-    record = attempt_point(this, engine, analysed(this), Limits(), tmp_path)
+    this = named("stencil").model_copy(update={"engine": Raising(where=where)})
+    record = attempt_point(this, engine_of(this.engine), analysed(this), Limits(), tmp_path)
     assert record["status"] == "failed" and re.match(r"(OverflowError|KeyError): .", record["reason"])
     # Where it was raised is told by a file that stays.
     strip(tmp_path, record["status"])
@@ -371,7 +352,7 @@ def test_preparing_twice_gives_the_same_input(engine: str, tmp_path: Path) -> No
     digests = set()
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        record = attempt_point(this, _Unrun(engine_named(engine)), machine, Limits(), tmp_path / name)
+        record = attempt_point(this, _Unrun(engine_named(engine).kind), machine, Limits(), tmp_path / name)
         digests.add(record.get("input"))
     assert len(digests) == 1 and None not in digests
 

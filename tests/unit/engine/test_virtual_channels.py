@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from fabricstudy.core.arrays import Ints
+from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.failures import Unsupported
 from fabricstudy.engine.packet.adapter import Packet
 from fabricstudy.engine.point import Point
@@ -334,7 +335,7 @@ def test_studies_that_differ_in_routing_give_what_one_study_gives() -> None:
     for routing in routings:
         [(point_id, planned)] = plan(validate_study(study | {"routing": routing})).points.items()
         assert together[point_id].point == planned.point
-        found.add((virtual_channels(planned.point, machine), Packet().stream_buffers(planned.point, machine)))
+        found.add((virtual_channels(planned.point, machine), Engine(Packet).stream_buffers(planned.point, machine)))
     assert len(together) == 3 and len(found) == 1
 
 

@@ -13,40 +13,42 @@ from fabricstudy.core.source import code_digest
 from fabricstudy.structure.load import has_loads, link_loads
 
 from ..built_point import BuiltPoint
-from ..contract import Engine, Probe
+from ..cost_model import CostModel, WorkCounts
 from ..outcome import EngineResult
 from ..point import Point
-from ..registry import adapter_of
-from ..settings import EngineSettings
+from ..simulator import Simulator
 
-_START_CPU_S = 0.05
-_CPU_S_OF_A_MESSAGE = 5e-6
+COSTS = CostModel(cpu_s={"point": 0.05, "message": 5e-6})
 
 
-class AnalysisOnly(EngineSettings, kind="analysis"):
+class Analysis(Simulator, kind="analysis"):
     """No simulation: bounds, hop-bytes, link sharing and (under oblivious routing) link loads; no runtimes."""
 
-
-@adapter_of(AnalysisOnly)
-class Analysis(Engine):
-    """Analysis as an engine; see the module's docstring."""
-
-    name = "analysis"
     simulates = False
     bundled = True
 
-    def probe(self) -> Probe:
-        return Probe(self.name, True, version=f"fabricstudy {version('fabricstudy')}")
+    @classmethod
+    def probe(cls) -> str:
+        return f"fabricstudy {version('fabricstudy')}"
 
-    def program(self) -> str:
+    @classmethod
+    def program_digest(cls, is_offered: bool) -> str:
         return code_digest("engine")  # no program: this code computes the result
 
-    def predict_cpu_s(self, point: Point) -> float:
+    @classmethod
+    def cost_model(cls) -> CostModel:
+        return COSTS
+
+    @staticmethod
+    def work(point: Point) -> WorkCounts:
         nodes, cores = point.machine.nodes, point.machine.cores_per_node
-        if point.offered is not None:
-            return _START_CPU_S + _CPU_S_OF_A_MESSAGE * point.machine.routers**2
-        messages = sum(job.pattern.traffic_messages(job.rank_count(nodes, cores)) for job in point.jobs)
-        return _START_CPU_S + _CPU_S_OF_A_MESSAGE * messages
+        messages = float(point.machine.routers**2)
+        if point.offered is None:
+            messages = sum(job.pattern.traffic_messages(job.rank_count(nodes, cores)) for job in point.jobs)
+        return WorkCounts(cpu={"point": 1.0, "message": messages}, memory={})
+
+    def write(self, point: BuiltPoint, folder: Path) -> list[str]:
+        return []
 
     def read(self, point: BuiltPoint, folder: Path) -> EngineResult:
         """Return the link loads where the routing is oblivious, and no runtimes."""

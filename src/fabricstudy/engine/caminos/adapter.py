@@ -1,53 +1,57 @@
-"""Adapter of CAMINOS: prepare its input, read its result."""
+"""CAMINOS: prepare its input, read its result."""
 
+from collections.abc import Callable
 from pathlib import Path
-
-from fabricstudy.machine.graph import Machine
+from typing import ClassVar
 
 from ..built_point import BuiltPoint
-from ..bundled import RESULT, BundledEngine
-from ..contract import StreamBuffers
+from ..bundled import RESULT, BundledSimulator
+from ..cost_model import WorkCounts
 from ..failures import Unsupported
+from ..features import check_messages
+from ..outcome import EngineResult
 from ..point import Point
-from ..program_engine import channel_buffers, check_messages
-from ..registry import adapter_of
+from ..steady_state import SteadyRun
+from ..stream_buffers import StreamBuffers, channel_buffers
 from ..traffic_files import check_ports
 from ..virtual_channels import channel_classes
+from . import cost
 from .caveats import CAVEATS
 from .channels import channels, hop_classes
 from .clock import CaminosSettings, clock
-from .cost import work
 from .files import CONFIGURATION, write_files
 from .result import read_offered_result, read_result
 
 
-@adapter_of(CaminosSettings)
-class Caminos(BundledEngine):
-    """The engine CAMINOS; see the module's docstring."""
+class Caminos(CaminosSettings, BundledSimulator, kind="caminos"):
+    """CAMINOS; `phit` is the unit in which it moves data."""
 
-    name = "caminos"
     title = "CAMINOS"
-    build_folder = name
+    build_folder = "caminos"
     features = frozenset({"network.ports_per_node", "network.virtual_channels", "jobs.background"})
     caveats = CAVEATS
-    work = staticmethod(work)
-    read = staticmethod(read_result)
-    read_offered = staticmethod(read_offered_result)
+    read: ClassVar[Callable[..., EngineResult]] = staticmethod(read_result)
+    read_offered: ClassVar[Callable[..., SteadyRun]] = staticmethod(read_offered_result)
 
-    def check(self, point: Point, machine: Machine) -> None:
+    @staticmethod
+    def work(point: Point) -> WorkCounts:
+        return cost.work(point)
+
+    def unsupported(self, point: BuiltPoint) -> None:
         """Raise `Unsupported` for routings that cannot be listed, bandwidths without a common grid, and long delays."""
-        if not machine.links:
+        if not point.machine.links:
             raise Unsupported("CAMINOS needs cables between routers; use the engine packet or flow")
-        clock(point, machine)
-        channels(point, machine)
-        check_ports(point)
+        clock(point.point, point.machine)
+        channels(point.point, point.machine)
+        check_ports(point.point)
 
-    def stored_bytes(self, point: Point, machine: Machine) -> float:
-        return clock(point, machine).phit_bytes
+    def stored_bytes(self, point: BuiltPoint) -> float:
+        return clock(point.point, point.machine).phit_bytes
 
-    def stream_buffers(self, point: Point, machine: Machine) -> StreamBuffers:
-        classes = max(hop_classes(point.routing, machine), channel_classes(point.routing, machine))
-        return channel_buffers(point, max(1, channels(point, machine) // classes))
+    def stream_buffers(self, point: BuiltPoint) -> StreamBuffers:
+        routing, machine = point.routing, point.machine
+        classes = max(hop_classes(routing, machine), channel_classes(routing, machine))
+        return channel_buffers(point.point, max(1, channels(point.point, machine) // classes))
 
     def write(self, point: BuiltPoint, folder: Path) -> list[str]:
         check_messages(point.jobs, self.title)

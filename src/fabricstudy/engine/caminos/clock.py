@@ -32,8 +32,8 @@ eight nodes that send to the next of eight routers then go minimally, and take 3
 """
 
 
-class CaminosSettings(EngineSettings, kind="caminos"):
-    """CAMINOS; `phit` is the unit in which it moves data."""
+class CaminosSettings(EngineSettings):
+    """Keys of CAMINOS."""
 
     phit_bytes: Size | None = Field(
         None,

@@ -1,14 +1,15 @@
-"""Adapter of CODES: find the program, prepare its input, read its result."""
+"""CODES: find the program, prepare its input, read its result."""
 
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from math import ceil
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,16 +19,18 @@ from fabricstudy.workload.messages import PlacedJob, WorkloadError, repeat_backg
 
 from ..built_point import BuiltPoint
 from ..content import content_digest, shared_libraries
-from ..contract import Probe
+from ..cost_model import CostModel, WorkCounts, load_cost_model
 from ..detours import through_other_groups
 from ..failures import EngineFailure, Unsupported
+from ..features import FEATURES, MANAGED, check_messages, check_network, check_parts
 from ..job_traffic import traffic_classes
+from ..outcome import EngineResult
 from ..point import Point
-from ..program_engine import FEATURES, MANAGED, ProgramEngine, check_messages, check_network, check_parts
-from ..registry import adapter_of
-from . import files, offered, ranks
+from ..simulator import Simulator
+from ..steady_state import SteadyRun
+from ..stream_buffers import StreamBuffers, channel_buffers
+from . import cost, files, offered, ranks
 from .caveats import CAVEATS
-from .cost import objects, work
 from .models import codes_model, dragonfly, network_of
 from .offered import check_offered, read_offered_result, write_offered
 from .result import read_result
@@ -66,42 +69,49 @@ _END = re.compile(r"\babort|signal", re.IGNORECASE)
 _REMEDY = f"install CODES with ROSS and DUMPI by its guide (docs/engines/codes.md) and put {PROGRAM} on PATH"
 
 
-@adapter_of(files.CodesSettings)
-class Codes(ProgramEngine):
-    """The engine CODES; see the package's docstring."""
+class Codes(files.CodesSettings, Simulator, kind="codes"):
+    """CODES on ROSS: packet-level models of several topologies; see docs/engines/codes.md."""
 
-    name = "codes"
+    program = PROGRAM
     title = "CODES"
     features = frozenset({"network.congestion_management", "jobs.background"})
     caveats = CAVEATS
-    work = staticmethod(work)
-    read = staticmethod(read_result)
-    read_offered = staticmethod(read_offered_result)
+    read: ClassVar[Callable[..., EngineResult]] = staticmethod(read_result)
+    read_offered: ClassVar[Callable[..., SteadyRun]] = staticmethod(read_offered_result)
     cost_of_sharing = 1.8
     # The line on MPI's abort is less specific than that of its reason.
     signs_of_failure = (_REASON, _END)
 
-    def probe(self) -> Probe:
-        """Look for the program on PATH; it prints the version of ROSS, and is identified by its digest."""
+    @staticmethod
+    def work(point: Point) -> WorkCounts:
+        return cost.work(point)
+
+    @classmethod
+    def probe(cls) -> str:
+        """Return the version of ROSS and the digest of the program on PATH."""
         program = shutil.which(PROGRAM)
         if program is None:
-            return Probe(self.name, False, reason=f"{PROGRAM} is not on PATH; {_REMEDY}")
+            raise EngineFailure(f"{PROGRAM} is not on PATH; {_REMEDY}")
         ross = _ross_version(program)
         if ross is None:
-            return Probe(self.name, False, reason=f"{program} --help did not print its version; {_REMEDY}")
-        return Probe(self.name, True, version=f"CODES {_digest(program)} on ROSS {ross}")
+            raise EngineFailure(f"{program} --help did not print its version; {_REMEDY}")
+        return f"CODES {_digest(program)} on ROSS {ross}"
 
-    def program(self) -> str | None:
-        program = shutil.which(PROGRAM)
-        return None if program is None else _digest(program)
+    @classmethod
+    def program_digest(cls, is_offered: bool) -> str | None:
+        names = (PROGRAM, offered.SYNTHETIC_PROGRAM) if is_offered else (PROGRAM,)
+        return "".join(_digest(path) for name in names if (path := shutil.which(name))) or None
 
-    def predict_memory_bytes(self, point: Point) -> float:
-        # That of all processes together.
-        alone, processes = super().predict_memory_bytes(point), point.engine.processes
-        return alone if processes == 1 else alone + processes * (PROCESS_BYTES + _groups(point) * GROUP_BYTES)
+    @classmethod
+    def cost_model(cls) -> CostModel:
+        return load_cost_model(__package__)
 
-    def check(self, point: Point, machine: Machine) -> None:
+    def sharing_bytes(self, point: Point) -> float:
+        return self.processes * (PROCESS_BYTES + _groups(point) * GROUP_BYTES)
+
+    def unsupported(self, built: BuiltPoint) -> None:
         """Raise `Unsupported` for a point for which CODES has no model, or whose model lacks a feature."""
+        point, machine = built.point, built.machine
         check_parts(machine, self.title)
         network_of(point, machine)
         check_network(point, int(point.network.packet_bytes))
@@ -114,14 +124,14 @@ class Codes(ProgramEngine):
         if FEATURES["network.congestion_management"].is_used(point):
             _check_managed(point)
 
-    def write(self, point: BuiltPoint, folder: Path) -> list[str] | None:
+    def write(self, point: BuiltPoint, folder: Path) -> list[str]:
         """Write configuration, wiring, jobs and traces; return the command, unless nothing is sent between nodes."""
         if point.load is not None:
             return write_offered(folder, point, _replay(point.point))
         check_messages(point.jobs, self.title)
         return self._write_jobs(folder, point.point, point.machine, point.jobs)
 
-    def _write_jobs(self, folder: Path, point: Point, machine: Machine, jobs: Sequence[PlacedJob]) -> list[str] | None:
+    def _write_jobs(self, folder: Path, point: Point, machine: Machine, jobs: Sequence[PlacedJob]) -> list[str]:
         network = network_of(point, machine)
         jobs = [repeat_background(job, machine) for job in jobs]
         traced = files.traced_jobs(machine, network, jobs)
@@ -134,7 +144,7 @@ class Codes(ProgramEngine):
         if network.whole_packets and any(np.any(job.messages.size_bytes % network.packet) for job in traced):
             raise WorkloadError(f"CODES needs messages of whole packets of {network.packet} B here; use another engine")
         if all(jobs[job.number].background for job in traced):
-            return None
+            return []
         files.write_files(folder, point, machine, jobs)
         duration_ns = files.background_end_ns(jobs)
         end = [] if duration_ns is None else [f"--end={duration_ns:.0f}"]
@@ -161,15 +171,14 @@ class Codes(ProgramEngine):
     def expected_routing(self, point: Point) -> Routing:
         return through_other_groups(point.routing) if codes_model(point) is dragonfly.MODEL else point.routing
 
-    def host_latencies_ns(self, point: Point, machine: Machine) -> float:
-        model = codes_model(point)
-        if model is None or model.host_latency:
-            return super().host_latencies_ns(point, machine)
-        return machine.classes[0].latency_ns
+    def stream_buffers(self, point: BuiltPoint) -> StreamBuffers:
+        return channel_buffers(point.point)
 
-    def offered_program(self) -> str | None:
-        programs = [path for name in (PROGRAM, offered.SYNTHETIC_PROGRAM) if (path := shutil.which(name))]
-        return "".join(map(_digest, programs)) or None
+    def host_latencies_ns(self, point: BuiltPoint) -> float:
+        model = codes_model(point.point)
+        if model is None or model.host_latency:
+            return super().host_latencies_ns(point)
+        return point.machine.classes[0].latency_ns
 
 
 def _check_computing(point: Point) -> None:
@@ -204,7 +213,7 @@ def _check_managed(point: Point) -> None:
 
 def _groups(point: Point) -> int:
     """Return the number of rollback groups of each process: one per object, up to a maximum."""
-    return min(ceil(objects(point) / point.engine.processes), MAX_ROLLBACK_GROUPS)
+    return min(ceil(cost.objects(point) / point.engine.processes), MAX_ROLLBACK_GROUPS)
 
 
 def _check_sharing(point: Point) -> None:

@@ -39,8 +39,8 @@ MAX_LISTED_PACKETS = 2_000_000
 EVENT_BYTES = 736
 
 
-class CodesSettings(EngineSettings, kind="codes"):
-    """CODES on ROSS: packet-level models of several topologies; see docs/engines/codes.md."""
+class CodesSettings(EngineSettings):
+    """Keys of CODES."""
 
     job_links: Flag = Field(
         True,

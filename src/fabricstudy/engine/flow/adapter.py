@@ -1,22 +1,24 @@
-"""Adapter of the flow engine: prepare its input, read its result."""
+"""The flow engine: prepare its input, read its result."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
-from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.ecmp import Ecmp
 from fabricstudy.routing.ugal import Ugal
 
 from ..built_point import BuiltPoint
-from ..bundled import MACHINE, OPERATIONS, RESULT, BundledEngine
+from ..bundled import MACHINE, OPERATIONS, RESULT, BundledSimulator
+from ..cost_model import WorkCounts
 from ..failures import Unsupported
 from ..job_traffic import traffic_classes
 from ..listed_routes import listed
+from ..outcome import EngineResult
 from ..point import Point
-from ..registry import adapter_of
+from . import cost
 from .caveats import CAVEATS
-from .cost import work
 from .files import SETTINGS, FlowSettings, write_files
 from .result import read_result
 
@@ -24,41 +26,44 @@ MIN_PACKETS = 4
 """Shortest messages, in packets, whose times were compared with those of packet simulations."""
 
 
-@adapter_of(FlowSettings)
-class Flow(BundledEngine):
-    """The flow engine; see the package's docstring."""
+class Flow(FlowSettings, BundledSimulator, kind="flow"):
+    """Messages as flows that share the links max-min fairly: for screening, with a spot check by the engine packet.
 
-    name = "flow"
+    No packets, and so a cost that does not grow with bytes. One job; messages of four packets or more.
+    """
+
+    checked_by = "packet"
+    needs_check = True
     title = "the flow engine"
     features = frozenset(
         {"routing: ecmp", "network.virtual_channels", "network.send_overhead", "jobs.start", "messages of 0 B"}
     )
     caveats = CAVEATS
-    work = staticmethod(work)
-    read = staticmethod(read_result)
+    read: ClassVar[Callable[..., EngineResult]] = staticmethod(read_result)
 
-    def check(self, point: Point, machine: Machine) -> None:
+    @staticmethod
+    def work(point: Point) -> WorkCounts:
+        return cost.work(point)
+
+    def unsupported(self, point: BuiltPoint) -> None:
         """Raise `Unsupported` for routings that cannot be listed, several jobs, and short messages."""
-        listed(point.routing, machine)
-        if sum(not job.pattern.is_idle for job in point.jobs) > 1:
+        listed(point.routing, point.machine)
+        if sum(not job.pattern.is_idle for job in point.point.jobs) > 1:
             raise Unsupported(
                 "flows model interference of jobs by shared links only, without buffers that fill with packets of "
                 "other jobs; use the engine packet"
             )
-        if isinstance(point.routing, Ecmp) and np.any(machine.cable_count > 1):
+        if isinstance(point.routing, Ecmp) and np.any(point.machine.cable_count > 1):
             raise Unsupported("the flow engine has no flows on one of parallel cables; use the engine packet")
         if isinstance(point.routing, Ugal) and point.routing.has_parameters:
             raise Unsupported("the flow engine's UGAL has no detours, bias or threshold; leave these out")
-        least, loads = MIN_PACKETS * int(point.network.packet_bytes), traffic_classes(point)
+        least, loads = MIN_PACKETS * int(point.network.packet_bytes), traffic_classes(point.point)
         short = sum(load.messages * load.message_bytes for load in loads if load.message_bytes < least)
         if 2 * short > sum(load.messages * load.message_bytes for load in loads):
             raise Unsupported(
                 f"most bytes are in messages below {least:,} B, {MIN_PACKETS} packets, which are too fast as flows; "
                 "use the engine packet, or a smaller network.packet"
             )
-
-    def stream_buffers(self, point: Point, machine: Machine) -> None:
-        """Flows need no credits."""
 
     def write(self, point: BuiltPoint, folder: Path) -> list[str]:
         write_files(folder, point)

@@ -24,14 +24,8 @@ MAX_WINDOW_BYTES = 64_000
 """Buffers above 64 to 100 kB do not change the times of CAMINOS."""
 
 
-class FlowSettings(EngineSettings, kind="flow"):
-    """Messages as flows that share the links max-min fairly: for screening, with a spot check by the engine packet.
-
-    No packets, and so a cost that does not grow with bytes. One job; messages of four packets or more.
-    """
-
-    checked_by = "packet"
-    needs_check = True
+class FlowSettings(EngineSettings):
+    """Keys of the flow engine."""
 
     batching: Number = Field(
         0.02,

@@ -1,22 +1,25 @@
-"""Adapter of the packet engine: prepare its input, read its result."""
+"""The packet engine: prepare its input, read its result."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
-from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.ecmp import Ecmp
 
 from ..built_point import BuiltPoint
-from ..bundled import MACHINE, RESULT, BundledEngine
-from ..contract import StreamBuffers
+from ..bundled import MACHINE, RESULT, BundledSimulator
+from ..cost_model import WorkCounts
 from ..failures import Unsupported
+from ..features import FEATURES, PACKETS_OF_A_BUFFER
+from ..outcome import EngineResult
 from ..point import Point
-from ..program_engine import FEATURES, PACKETS_OF_A_BUFFER, channel_buffers
-from ..registry import adapter_of
+from ..steady_state import SteadyRun
+from ..stream_buffers import StreamBuffers, channel_buffers
 from ..traffic_files import check_ports
 from ..virtual_channels import channel_classes, channel_scheme, virtual_channels, with_scheme
+from . import cost
 from .caveats import CAVEATS
-from .cost import work
 from .files import SETTINGS, PacketSettings, write_files
 from .result import read_offered_result, read_result
 
@@ -24,21 +27,23 @@ MAX_CHANNELS = 64
 """Channels of a port, which the program keeps as bits of a word."""
 
 
-@adapter_of(PacketSettings)
-class Packet(BundledEngine):
-    """The packet engine; see the package's docstring."""
+class Packet(PacketSettings, BundledSimulator, kind="packet"):
+    """Packets through buffered routers in continuous time: any bandwidths and latencies, without cycles or rounding."""
 
-    name = "packet"
+    checked_by = "caminos"
     title = "the packet engine"
     features = frozenset(FEATURES)
     caveats = CAVEATS
-    work = staticmethod(work)
-    read = staticmethod(read_result)
-    read_offered = staticmethod(read_offered_result)
+    read: ClassVar[Callable[..., EngineResult]] = staticmethod(read_result)
+    read_offered: ClassVar[Callable[..., SteadyRun]] = staticmethod(read_offered_result)
 
-    def check(self, point: Point, machine: Machine) -> None:
+    @staticmethod
+    def work(point: Point) -> WorkCounts:
+        return cost.work(point)
+
+    def unsupported(self, built: BuiltPoint) -> None:
         """Raise `Unsupported` for routings that cannot be listed, too few channels, and buffers of a few packets."""
-        point = with_scheme(point, machine)
+        point, machine = with_scheme(built.point, built.machine), built.machine
         channels = virtual_channels(point, machine) * max(1, len(point.network.classes))
         if channels > MAX_CHANNELS:
             raise Unsupported(
@@ -60,9 +65,9 @@ class Packet(BundledEngine):
                 f"{least} packets; choose at least {least * packet:,} B, or a smaller network.packet"
             )
 
-    def stream_buffers(self, point: Point, machine: Machine) -> StreamBuffers:
+    def stream_buffers(self, built: BuiltPoint) -> StreamBuffers:
         """Return the part of a class and what is common to all; a node sends on any channel (`pool.rs` divides)."""
-        point = with_scheme(point, machine)
+        point, machine = with_scheme(built.point, built.machine), built.machine
         routing, stated, channels = point.routing, point.network.channel_scheme, virtual_channels(point, machine)
         classes = channel_classes(routing, machine, stated)
         escapes = channel_scheme(routing, machine, stated) == "escape"
@@ -73,7 +78,7 @@ class Packet(BundledEngine):
         of_others = 0 if escapes else (classes - 1) * max(int(point.network.packet_bytes), whole // (2 * classes))
         return StreamBuffers("network.port_buffer", whole, whole - of_others, whole)
 
-    def stored_bytes(self, point: Point, machine: Machine) -> float:
+    def stored_bytes(self, point: BuiltPoint) -> float:
         return 0.0
 
     def write(self, point: BuiltPoint, folder: Path) -> list[str]:

@@ -25,10 +25,8 @@ SETTINGS = "packet.settings"
 Lines = dict[str, tuple[object, ...]]
 
 
-class PacketSettings(EngineSettings, kind="packet"):
-    """Packets through buffered routers in continuous time: any bandwidths and latencies, without cycles or rounding."""
-
-    checked_by = "caminos"
+class PacketSettings(EngineSettings):
+    """Keys of the packet engine."""
 
     crossbar_speedup: Number = Field(
         1.0, ge=1, le=16, description="bandwidth of a router's crossbar, per port, over that of the fastest link"

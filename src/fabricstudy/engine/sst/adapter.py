@@ -1,52 +1,73 @@
-"""Adapter of SST: find the program, prepare its input, read its result."""
+"""SST: find the program, prepare its input, read its result."""
 
 import re
+from collections.abc import Callable
 from math import ceil
 from pathlib import Path
+from typing import ClassVar
 
 from fabricstudy.machine.dragonfly import DragonflyConfig
-from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.percs import PercsConfig
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import repeat_background
 
 from ..built_point import BuiltPoint
+from ..cost_model import CostModel, WorkCounts, load_cost_model
 from ..detours import through_other_groups
 from ..failures import Unsupported
+from ..features import FEATURES, MANAGED, check_messages, check_network, check_parts
 from ..job_traffic import traffic_classes
+from ..outcome import EngineResult
 from ..point import Point
-from ..program_engine import FEATURES, MANAGED, ProgramEngine, check_messages, check_network, check_parts
-from ..registry import adapter_of
+from ..simulator import Simulator
+from ..steady_state import SteadyRun
+from ..stream_buffers import StreamBuffers, channel_buffers
+from . import cost
 from .caveats import CAVEATS
-from .cost import work
 from .offered import check_offered, read_offered_result, write_offered
-from .program import MODEL, find, model_digest, program_digest, program_path
+from .program import MODEL, program_digest, program_path, version_of_sst
 from .result import read_result
 from .system import RUN, SstSettings, check_ugal, flit_bytes, has_no_foreground_traffic, settings_of, write_run
 from .traces import MAX_MESSAGE_BYTES, check_native
 from .wiring import native, wire
 
 
-@adapter_of(SstSettings)
-class Sst(ProgramEngine):
-    """The engine SST; see the package's docstring."""
+class Sst(SstSettings, Simulator, kind="sst"):
+    """SST: Merlin's routers, Firefly's network interfaces and MPI, and Ember's motifs."""
 
-    name = "sst"
     title = "SST"
     features = frozenset({"network.congestion_management", "jobs.background"})
     caveats = CAVEATS
-    work = staticmethod(work)
-    probe = staticmethod(find)
-    program = staticmethod(program_digest)
-    sources = staticmethod(model_digest)
-    read = staticmethod(read_result)
-    read_offered = staticmethod(read_offered_result)
+    scripts = (MODEL,)
+    read: ClassVar[Callable[..., EngineResult]] = staticmethod(read_result)
+    read_offered: ClassVar[Callable[..., SteadyRun]] = staticmethod(read_offered_result)
     cost_of_sharing = 1.2
     signs_of_failure = (re.compile("FATAL|Error|ERROR"),)
 
-    def check(self, point: Point, machine: Machine) -> None:
+    @staticmethod
+    def work(point: Point) -> WorkCounts:
+        return cost.work(point)
+
+    @classmethod
+    def program_path(cls) -> Path | None:
+        return program_path()
+
+    @classmethod
+    def probe(cls) -> str:
+        return version_of_sst()
+
+    @classmethod
+    def program_digest(cls, is_offered: bool) -> str | None:
+        return program_digest()
+
+    @classmethod
+    def cost_model(cls) -> CostModel:
+        return load_cost_model(__package__)
+
+    def unsupported(self, built: BuiltPoint) -> None:
         """Raise `Unsupported` for machine, routing, bandwidths, messages or motifs that SST cannot simulate."""
+        point, machine = built.point, built.machine
         check_parts(machine, self.title)
         wiring = wire(point, machine)
         if settings_of(point).motifs == "native":
@@ -75,14 +96,14 @@ class Sst(ProgramEngine):
             # Only this element routes control packets.
             raise Unsupported(f"except on dragonflies and PERCS, SST has neither {MANAGED}")
 
-    def write(self, point: BuiltPoint, folder: Path) -> list[str] | None:
+    def write(self, point: BuiltPoint, folder: Path) -> list[str]:
         """Write run file and traces; return the command, if nodes offer traffic or a foreground job communicates."""
         if point.load is not None:
             write_offered(folder, point)
         else:
             check_messages(point.jobs, self.title)
             if has_no_foreground_traffic(point.jobs):
-                return None
+                return []
             write_run(folder, point.point, point.machine, [repeat_background(job, point.machine) for job in point.jobs])
         return [str(program_path() or "sst"), str(MODEL), "--", RUN]
 
@@ -91,8 +112,11 @@ class Sst(ProgramEngine):
         program, *rest = command
         return [program, f"--num-threads={point.engine.processes}", *rest]
 
-    def stored_bytes(self, point: Point, machine: Machine) -> float:
-        return flit_bytes(point)
+    def stored_bytes(self, point: BuiltPoint) -> float:
+        return flit_bytes(point.point)
+
+    def stream_buffers(self, point: BuiltPoint) -> StreamBuffers:
+        return channel_buffers(point.point)
 
     def expected_routing(self, point: Point) -> Routing:
         native = isinstance(point.machine, DragonflyConfig | PercsConfig)

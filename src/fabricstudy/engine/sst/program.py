@@ -8,7 +8,7 @@ from pathlib import Path
 from fabricstudy.core import bundled_files
 
 from ..content import content_digest, output_of
-from ..contract import Probe
+from ..failures import EngineFailure
 
 MODEL = bundled_files.HOME / "engines" / "sst" / "model.py"
 """The script that SST runs."""
@@ -32,25 +32,25 @@ def program_path() -> Path | None:
     return Path(on_path) if on_path else None
 
 
-def find() -> Probe:
-    """Look for SST, the model script, and the elements of the model."""
+def version_of_sst() -> str:
+    """Return the version of SST; raise `EngineFailure` without SST, the model script, or an element of the model."""
     program = program_path()
     if program is None:
         home = os.environ.get(SST_HOME)
         problem = f"${SST_HOME} is {home}, and has no bin/sst" if home else "there is no program sst"
-        return Probe("sst", False, reason=f"{problem}; {_REMEDY}")
+        raise EngineFailure(f"{problem}; {_REMEDY}")
     if not MODEL.is_file():
-        return Probe("sst", False, reason=f"{MODEL} is missing; install the project again")
+        raise EngineFailure(f"{MODEL} is missing; install the project again")
     version = output_of(program, "--version")
     if version is None:
-        return Probe("sst", False, reason=f"{program} --version failed; {_REMEDY}")
+        raise EngineFailure(f"{program} --version failed; {_REMEDY}")
     lacking = ", ".join(name for name in ELEMENTS if _library(program, name) is None)
     if lacking:
         remedy = f"install sst-elements with {', '.join(ELEMENTS)}"
-        return Probe("sst", False, reason=f"{program} has no element library {lacking}; {remedy}")
+        raise EngineFailure(f"{program} has no element library {lacking}; {remedy}")
     # "SST-Core Version (14.1.0)", or "(-dev)" for a development build.
     number = re.search(r"\((.*?)\)", version)
-    return Probe("sst", True, version=f"SST {number[1] if number else version.strip()}")
+    return f"SST {number[1] if number else version.strip()}"
 
 
 def _library(program: Path, name: str) -> Path | None:
@@ -70,8 +70,3 @@ def program_digest() -> str | None:
     simulators = [program.parents[1] / folder / "sstsim.x" for folder in ("libexec", "bin")]
     libraries = [library for name in ELEMENTS if (library := _library(program, name)) is not None]
     return content_digest([program, *(file for file in simulators if file.is_file()), *libraries])
-
-
-def model_digest() -> str:
-    """Return the digest of the model script."""
-    return content_digest([MODEL]) if MODEL.is_file() else "none"

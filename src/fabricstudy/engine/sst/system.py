@@ -57,8 +57,8 @@ those 16, so that the network behind it stands still, if need be for ever.
 """
 
 
-class SstSettings(EngineSettings, kind="sst"):
-    """SST: Merlin's routers, Firefly's network interfaces and MPI, and Ember's motifs."""
+class SstSettings(EngineSettings):
+    """Keys of SST."""
 
     motifs: Literal["messages", "native"] = Field(
         "messages",

@@ -1,10 +1,6 @@
-"""Engines that run a separate program."""
+"""Optional features of engines, and checks that several of them share."""
 
-import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from operator import is_not
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -14,9 +10,7 @@ from fabricstudy.routing.ecmp import Ecmp
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 
-from .contract import Engine, StreamBuffers
-from .cost_model import CostModel, WorkCounts, load_cost_model, weighted_sum
-from .failures import EngineFailure, Unsupported
+from .failures import Unsupported
 from .job_traffic import traffic_classes
 from .point import Point
 
@@ -90,6 +84,17 @@ NOT_OFFERED = ("network.send_overhead", "network.congestion_management")
 """Features that no engine has for offered traffic."""
 
 
+def refusal(point: Point, features: frozenset[str], title: str) -> str | None:
+    """Return the refusal of the first feature that a point uses and an engine lacks; None without one."""
+    for name, feature in FEATURES.items():
+        if feature.is_used(point):
+            if name not in features:
+                return feature.refusal.format(title)
+            if point.offered is not None and name in NOT_OFFERED:
+                return feature.refusal.format("offered traffic")
+    return None
+
+
 def check_messages(jobs: Sequence[PlacedJob], title: str) -> None:
     """Raise `WorkloadError` for messages of 0 bytes, and of a rank to itself."""
     for job in jobs:
@@ -118,91 +123,3 @@ def check_network(point: Point, packet_bytes: int) -> None:
             f"a buffer must hold {PACKETS_OF_A_BUFFER} packets, here {least:,} B, not {buffer:,} B; raise "
             "network.buffer, or lower network.packet"
         )
-
-
-def channel_buffers(point: Point, channels: int = 1) -> StreamBuffers:
-    """Return the buffers of so many virtual channels, each with room for whole packets."""
-    of_channel, packet_bytes = int(point.network.buffer_bytes), point.largest_packet_bytes
-    stream_bytes = channels * (of_channel // packet_bytes * packet_bytes)
-    return StreamBuffers("network.buffer", of_channel, stream_bytes, stream_bytes, channels)
-
-
-class ProgramEngine(Engine, ABC):
-    """An engine whose program runs in a folder; a subclass adds the rest."""
-
-    title: str
-    """The program's name, for messages."""
-    features: frozenset[str] = frozenset()
-    """The `FEATURES` that it supports."""
-    cost_of_sharing: float = 1.0
-    """Processor time of a point on several cores over that on one core, approximately."""
-    _last: tuple[tuple[object, ...], WorkCounts | None] = ((), None)
-    exit_codes: tuple[int, ...] = (0,)
-    """Exit codes of a finished run."""
-    signs_of_failure: tuple[re.Pattern[str], ...] = ()
-    """Lines that say why a run failed, the most specific first; without a match the last line is the reason."""
-
-    @staticmethod
-    @abstractmethod
-    def work(point: Point) -> WorkCounts:
-        """Count the operations of a point."""
-
-    @property
-    def package(self) -> str:
-        """Name of the engine's package, which has its cost model, too."""
-        return type(self).__module__.rpartition(".")[0]
-
-    @property
-    def law(self) -> CostModel:
-        """The engine's cost model."""
-        return load_cost_model(self.package)
-
-    def predict_cpu_s(self, point: Point) -> float:
-        """Predict the processor time of a point, that of all cores together."""
-        shared = self.cost_of_sharing if point.engine.processes > 1 else 1.0
-        return shared * weighted_sum(self._counts(point).cpu, self.law.cpu_s)
-
-    def predict_memory_bytes(self, point: Point) -> float:
-        return weighted_sum(self._counts(point).memory, self.law.memory_bytes)
-
-    def stream_buffers(self, point: Point, machine: Machine) -> StreamBuffers | None:
-        return channel_buffers(point)
-
-    def _counts(self, point: Point) -> WorkCounts:
-        """Return the work of a point; points of a study that differ in their seeds share their parts, and follow."""
-        parts = (point.machine, point.routing, *point.jobs, point.offered, point.network, point.engine)
-        last, counts = self._last
-        if counts is None or len(parts) != len(last) or any(map(is_not, parts, last)):
-            counts = self.work(point)
-            self._last = parts, counts
-        return counts
-
-    def lacks(self, point: Point) -> str | None:
-        used = {name: feature for name, feature in FEATURES.items() if feature.is_used(point)}
-        for name, feature in used.items():
-            if name not in self.features:
-                return feature.refusal.format(self.title)
-            if point.offered is not None and name in NOT_OFFERED:
-                return feature.refusal.format("offered traffic")
-        return None
-
-    def unsupported(self, point: Point, machine: Machine) -> str | None:
-        if lacking := self.lacks(point):
-            return lacking
-        try:
-            self.check(point, machine)
-        except Unsupported as error:
-            return str(error)
-        return None
-
-    @abstractmethod
-    def check(self, point: Point, machine: Machine) -> None:
-        """Raise `Unsupported` if the engine cannot simulate the point."""
-
-    def check_exit(self, folder: Path, exit_code: int) -> None:
-        if exit_code not in self.exit_codes:
-            texts = ((folder / name).read_text(errors="replace") for name in ("stderr", "stdout"))
-            lines = [line.strip() for text in texts for line in text.splitlines()]
-            reasons = (line for sign in self.signs_of_failure for line in lines if sign.search(line))
-            reason = next(reasons, lines[-1] if lines else "(no output)")
-            raise EngineFailure(f"{self.title} ended with {exit_code}: {reason}")
