@@ -241,7 +241,7 @@ BROKEN: dict[str, tuple[tuple[str, str], str, bool]] = {
     "never ends": (running("import time; time.sleep(60)"), "timeout", False),
     "floods the disk": (running("f = open('big', 'wb')\nwhile 1: f.write(bytes(2**20))"), "failed", False),
     "floods its output": (running("while 1: print('x' * 2**16)"), "failed", False),
-    "takes all memory": (running("x = []\nwhile 1: x.append(bytes(2**22))"), "out-of-memory", False),
+    "takes all memory": (running("x = []\nwhile 1: x.append(b'x' * 2**24)"), "out-of-memory", False),
 }
 
 
