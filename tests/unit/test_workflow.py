@@ -12,6 +12,7 @@ import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -103,7 +104,11 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, StudyJob
 
 def test_progress_names_what_a_batch_simulates(study: dict[str, StudyJobs]) -> None:
     (jobs,) = study.values()
-    assert [batch.number for batch in jobs.batches.values()] == list(range(1, len(jobs.batches) + 1))
+    inputs = Inputs(study)
+    for stage, wildcard, names in (("simulate", "batch", jobs.batches), ("structure", "chunk", jobs.machines)):
+        of_names = [SimpleNamespace(**{"study": "small", wildcard: name}) for name in names]
+        assert list(map(inputs.number(stage, wildcard), of_names)) == list(range(1, len(names) + 1))
+        assert {inputs.count(stage)(one) for one in of_names} == {len(names)}
     assert [batch.engine for batch in jobs.batches.values()] == [name.rpartition("-")[0] for name in jobs.batches]
 
 

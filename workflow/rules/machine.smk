@@ -17,6 +17,9 @@ rule machine:
         "benchmarks/{study}/machine/{chunk}.jsonl"
     conda:
         "../../envs/fabricstudy.yaml"
+    resources:
+        number=INPUTS.number("machine", "chunk"),
+        parts=INPUTS.count("machine"),
     params:
         plan=INPUTS.folder_of("plan"),
         out=subpath(output[0], parent=True),
@@ -27,7 +30,7 @@ rule machine:
         .machines[wildcards.chunk]
         .digest,
     message:
-        "Building machines of {wildcards.study} (chunk {wildcards.chunk})"
+        "Building machines of {wildcards.study}: part {resources.number} of {resources.parts}"
     shell:
         "python -m fabricstudy.workflow.stages machine --study {input.study:q} --plan {params.plan:q}"
         " --ids {params.machines} --out {params.out:q} > {log:q} 2>&1"
@@ -53,6 +56,8 @@ rule structure:
     resources:
         mem_mb=lambda wildcards, attempt: 2000 * attempt,
         runtime=lambda wildcards, attempt: 60 * attempt,
+        number=INPUTS.number("structure", "chunk"),
+        parts=INPUTS.count("structure"),
     params:
         plan=INPUTS.folder_of("plan"),
         folders=INPUTS.folders,
@@ -63,7 +68,7 @@ rule structure:
         .machines[wildcards.chunk]
         .structure,
     message:
-        "Finding the bisection of machines of {wildcards.study} (chunk {wildcards.chunk})"
+        "Finding the bisection of machines of {wildcards.study}: part {resources.number} of {resources.parts}"
     shell:
         "python -m fabricstudy.workflow.stages structure --study {input.study:q} --plan {params.plan:q}"
         " --machines {params.folders:q} --ids {params.machines} --results results"

@@ -23,6 +23,8 @@ rule schedule:
     resources:
         mem_mb=lambda wildcards, attempt: 2000 * attempt,
         runtime=lambda wildcards, attempt: 60 * attempt,
+        number=INPUTS.number("schedule", "runs"),
+        parts=INPUTS.count("schedule"),
     params:
         plan=INPUTS.folder_of("plan"),
         digest=lambda wildcards: STUDIES[wildcards.study]
@@ -30,7 +32,7 @@ rule schedule:
         .digest,
         batch_cpu_s=SETTINGS.batch_cpu_s,
     message:
-        "Scheduling {wildcards.study}: runs {wildcards.runs}"
+        "Scheduling {wildcards.study}: part {resources.number} of {resources.parts}"
     shell:
         "python -m fabricstudy.workflow.stages schedule --study {input.study:q} --plan {params.plan:q}"
         " --batch-cpu-s {params.batch_cpu_s} --name {wildcards.runs} --points {input.points:q}"

@@ -40,11 +40,8 @@ rule simulate:
         .batches[wildcards.batch]
         .time_min
         * attempt,
-        # For the message; a changed parameter would run the job again, and text would not be the same in a group.
-        number=lambda wildcards: STUDIES[wildcards.study]
-        .batches[wildcards.batch]
-        .number,
-        batches=lambda wildcards: len(STUDIES[wildcards.study].batches),
+        number=INPUTS.number("simulate", "batch"),
+        parts=INPUTS.count("simulate"),
     params:
         engine=lambda wildcards: STUDIES[wildcards.study]
         .batches[wildcards.batch]
@@ -56,7 +53,7 @@ rule simulate:
         .batches[wildcards.batch]
         .digest,
     message:
-        "Simulating {wildcards.study} on {params.engine}: batch {resources.number} of {resources.batches}"
+        "Simulating {wildcards.study} on {params.engine}: batch {resources.number} of {resources.parts}"
     shell:
         "python -m fabricstudy.workflow.stages simulate --study {input.study:q} --plan {params.plan:q}"
         " --machines {params.machines:q} --structures {input.structures:q}"

@@ -21,6 +21,8 @@ rule workload:
     resources:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime=lambda wildcards, attempt: 60 * attempt,
+        number=INPUTS.number("workload", "placed"),
+        parts=INPUTS.count("workload"),
     params:
         plan=INPUTS.folder_of("plan"),
         machines=INPUTS.folders,
@@ -28,7 +30,7 @@ rule workload:
         .workloads[wildcards.placed]
         .digest,
     message:
-        "Placing jobs of {wildcards.study} (chunk {wildcards.placed})"
+        "Placing jobs of {wildcards.study}: part {resources.number} of {resources.parts}"
     shell:
         "python -m fabricstudy.workflow.stages workload --study {input.study:q} --plan {params.plan:q}"
         " --machines {params.machines:q} --structures {input.structures:q} --name {wildcards.placed}"

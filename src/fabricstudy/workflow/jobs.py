@@ -44,8 +44,6 @@ class SimulateJob(BaseModel):
     cpu_s: float
     second_stage: bool = False
     engine: str = ""
-    number: int = 0
-    """From 1, for progress lines."""
 
     @property
     def priority(self) -> float:
@@ -152,9 +150,8 @@ def jobs_of(pipeline: Pipeline) -> StudyJobs:
                 cpu_s=batch.cpu_s,
                 second_stage=batch.second_stage,
                 engine=batch.engine,
-                number=number,
             )
-            for number, (name, batch) in enumerate(pipeline.batches.items(), 1)
+            for name, batch in pipeline.batches.items()
         },
         schedules={
             name: ScheduleJob(

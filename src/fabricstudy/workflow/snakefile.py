@@ -90,7 +90,10 @@ def settings(config: Mapping[str, Any]) -> Settings:
 RESULTS, REPORTS = Path("results"), Path("reports")
 
 
-_JOBS = {"structure": "machines", "workload": "workloads", "simulate": "batches", "schedule": "schedules"}
+_JOBS = {
+    "machine": "machines", "structure": "machines", "workload": "workloads", "simulate": "batches",
+    "schedule": "schedules",
+}  # fmt: skip
 """The field of `StudyJobs` with the names of a stage's files."""
 
 
@@ -99,6 +102,22 @@ class Inputs:
 
     def __init__(self, studies: Mapping[str, StudyJobs], small: bool = False) -> None:
         self._studies, self._small = studies, small
+        self._numbers = {
+            (study, stage): {name: number for number, name in enumerate(getattr(jobs, field), 1)}
+            for study, jobs in studies.items()
+            for stage, field in _JOBS.items()
+        }
+
+    def number(self, stage: str, wildcard: str) -> Callable[[Any], int]:
+        """Return a function of resources: the number of a job among those of its stage, from 1, for progress lines.
+
+        A changed parameter would run the job again, and a text would not be the same in a group.
+        """
+        return lambda wildcards: self._numbers[wildcards.study, stage][getattr(wildcards, wildcard)]
+
+    def count(self, stage: str) -> Callable[[Any], int]:
+        """Return a function of resources: the number of jobs of a stage."""
+        return lambda wildcards: len(self._numbers[wildcards.study, stage])
 
     def study(self, wildcards: Any) -> Any:
         """Return the study file for rules whose digest covers what they need of it."""
