@@ -1,6 +1,7 @@
 """One attempt at a point with offered traffic: a run at its load, or a search for the saturation load."""
 
 from collections.abc import Container, Mapping
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from .steady_state import (
     counting_error,
     growth,
     load_run,
+    may_settle,
     save_run,
     state_of,
     statistics,
@@ -88,7 +90,7 @@ def attempt_offered(
     if not engine.runs_offered:
         record["latency"] = row
         return
-    runs = OfferedRuns(point, engine, machine, destinations, limits, folder, record, stored)
+    runs = OfferedRuns(point, engine, machine, destinations, limits, folder, record, stored, bound.load)
     if offered.load == SATURATION:
         run, found = search_saturation(runs, offered.tolerance, bound.load)
         row |= found | {"over_bound": found["saturation_load"] / bound.load}
@@ -152,7 +154,9 @@ class OfferedRuns:
         folder: Path,
         record: Record,
         stored: Mapping[str, Path] | None,
+        bound: float = inf,
     ) -> None:
+        self._bound = bound
         self._point, self._engine, self._machine, self._destinations = point, engine, machine, destinations
         self._limits, self._folder, self._record, self._stored = limits, folder, record, stored
         self._rates = offered_rates(machine, *destinations)
@@ -163,11 +167,19 @@ class OfferedRuns:
     def at(
         self, load: float, states: Container[State] = ("steady", "saturated"), doublings: int = DOUBLINGS
     ) -> SteadyRun:
-        """Return the run at a load, repeated with twice the warm-up and window until its state is among `states`."""
+        """Return the run at a load, repeated with twice the warm-up and window until its state is among `states`.
+
+        Below the bound a run is saturated only if the growth of its backlog lasts.
+        """
+        shorter = None
         for doubled in range(doublings + 1):
             run = self._simulate(load, 2**doubled)
+            if load < self._bound:
+                run = replace(run, may_settle=may_settle(run, shorter, doublings - doubled))
+            self._runs.append(run)
             if state_of(run) in states:
                 break
+            shorter = run
         return run
 
     def _simulate(self, load: float, factor: int) -> SteadyRun:
@@ -185,7 +197,6 @@ class OfferedRuns:
             run = load_run(self._stored[digest])
         check_moves(run)
         self._record["runs"].append({"load": load, "input": digest})
-        self._runs.append(run)
         return run
 
     def save(self) -> None:

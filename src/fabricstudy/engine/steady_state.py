@@ -20,6 +20,12 @@ State = Literal["steady", "unsteady", "undecided", "saturated"]
 MAX_GROWTH = 0.01
 """Growth of the backlog, over the messages created, above which a load is not sustained."""
 
+CLEAR_GROWTH = 0.1
+"""Growth from which on a run alone may tell that it lasts."""
+
+HALVES_OF_DOUBLINGS = 24
+"""Halves of a window until three doublings later."""
+
 MAX_CORRELATION = 0.3
 """Lag-1 correlation of batch means up to which batches count as independent."""
 
@@ -82,6 +88,8 @@ class SteadyRun:
     """Packets that took minimal paths and detours, under UGAL; int64 [2]."""
     link_bytes: Floats | None = None
     """Bytes that crossed each directed link in the window; float64 [links]."""
+    may_settle: bool = False
+    """Whether a growing backlog may be that of a network that still fills; see `may_settle`."""
 
 
 def save_run(run: SteadyRun, path: Path) -> None:
@@ -116,13 +124,13 @@ def state_of(run: SteadyRun) -> State:
 
     *saturated*: the backlog grew by more than 1 % of the messages created: the whole interval of `growth` is above. Or
     it did not, but measured messages did not arrive.
-    *undecided*: this interval contains 1 %.
+    *undecided*: this interval contains 1 %, or a network that still fills may sustain the load later.
     *unsteady*: the mean latencies of the first quarter and of the rest differ by more than 1 % and than their 99.9 %
     interval, or joined batches are too few.
     """
     grown = growth(run)
     if grown.low > MAX_GROWTH:
-        return "saturated"
+        return "undecided" if run.may_settle else "saturated"
     if grown.high > MAX_GROWTH:
         return "undecided"
     if run.lost:
@@ -137,6 +145,25 @@ def state_of(run: SteadyRun) -> State:
     # The early mean has its own error: that of so many batches.
     error = half_width(rest, TREND_CONFIDENCE) * sqrt(1 + len(rest) / max(1, len(joined) // 4))
     return "unsteady" if abs(early - rest.mean()) > max(error, MIN_TREND * rest.mean()) else "steady"
+
+
+def may_settle(run: SteadyRun, shorter: SteadyRun | None, doublings: int) -> bool:
+    """Return whether the backlog of a run may stop to grow within so many doublings of warm-up and window.
+
+    A large network under UGAL fills for thousands of message times, at loads that it sustains. Its growth falls from a
+    run to the one of twice the length, and is continued at this ratio. Without a `shorter` run only a growth of a tenth
+    or more that hardly falls from half to half of the window is taken to last.
+    """
+    grown = growth(run).mean
+    if shorter is not None:
+        ratio = grown / max(growth(shorter).mean, 1e-9)
+        return grown * min(1.0, ratio) ** max(1, doublings) < MAX_GROWTH
+    if run.mean_backlog is None or grown < CLEAR_GROWTH:
+        return True
+    half = len(run.mean_backlog) // 2
+    before, _ = trend(run.mean_backlog[:half])
+    after, _ = trend(run.mean_backlog[half:])
+    return grown * min(1.0, after / max(before, 1e-9)) ** HALVES_OF_DOUBLINGS < MAX_GROWTH
 
 
 def growth(run: SteadyRun) -> Growth:

@@ -13,7 +13,7 @@ from scipy.stats import linregress, t
 
 from fabricstudy.engine import offered_traffic
 from fabricstudy.engine.failures import EngineFailure
-from fabricstudy.engine.offered_traffic import DOUBLINGS_OF_SEARCH, check_moves, search_saturation
+from fabricstudy.engine.offered_traffic import DOUBLINGS_OF_SEARCH, OfferedRuns, check_moves, search_saturation
 from fabricstudy.engine.steady_state import (
     Growth,
     SteadyRun,
@@ -152,6 +152,48 @@ def test_a_load_is_sustained_if_the_backlog_grows_by_one_percent_of_the_second_h
     run = with_backlog(first, second, noise)
     assert state_of(run) == state
     assert growth(run).low <= second / 10_000 <= growth(run).high
+
+
+class _Filling(OfferedRuns):
+    """Runs of a network whose backlog approaches a limit exponentially, and grows by a share of the messages beside it.
+
+    Batches create 500 messages each; the window is as long as the warm-up.
+    """
+
+    def __init__(self, fills: float, in_batches: float, grows: float, bound: float) -> None:
+        self._fills, self._in_batches, self._grows, self._bound = fills, in_batches, grows, bound
+        self._runs = []
+
+    def _simulate(self, load: float, factor: int) -> SteadyRun:
+        ends = 40 * factor + factor * np.arange(41.0)
+        backlog = self._fills * (1 - np.exp(-ends / self._in_batches)) + 500 * self._grows * ends
+        created = np.full(40, 500 * factor)
+        noise = np.random.default_rng(factor).normal(0, 30, 40)
+        mean_backlog = (backlog[1:] + backlog[:-1]) / 2 + noise
+        return replace(run_of(CALM, 40), created=created, measured=created, mean_backlog=mean_backlog)
+
+
+@pytest.mark.parametrize(
+    ("fills", "in_batches", "grows", "bound", "state", "runs"),
+    [
+        (0, 1, 0, 1, "steady", 1),
+        (5000, 30, 0, 1, "steady", 2),
+        (20_000, 60, 0, 1, "steady", 3),
+        # A growth that lasts, and the same that a closed form proves.
+        (0, 1, 0.05, 1, "saturated", 2),
+        (0, 1, 0.05, 0.8, "saturated", 1),
+        (0, 1, 0.4, 1, "saturated", 1),
+        (20_000, 60, 0.15, 1, "saturated", 2),
+        # It still fills after three doublings.
+        (200_000, 1000, 0, 1, "saturated", 1),
+    ],
+)
+def test_a_network_that_still_fills_is_not_saturated(
+    fills: float, in_batches: float, grows: float, bound: float, state: str, runs: int
+) -> None:
+    of = _Filling(fills, in_batches, grows, bound)
+    run = of.at(0.9)
+    assert (state_of(run), len(of._runs)) == (state, runs)
 
 
 def test_the_growth_of_arrivals_in_batches_has_the_interval_of_their_mean() -> None:
