@@ -75,7 +75,7 @@ def names_in(text: str) -> set[str]:
 
 def is_made(name: str, patterns: set[str]) -> bool:
     """Return whether a rule makes a file of this name, or something in a folder of this name."""
-    parts = re.sub(r"[A-Z]+|\b(small|first|quick|seen)\b", "x", name.rstrip("/")).split("/")
+    names = [re.sub(words, "x", name.rstrip("/")) for words in ("[A-Z]+", r"[A-Z]+|\b(small|first|quick|seen)\b")]
     starts = [
         start.split("/")
         for pattern in patterns
@@ -87,6 +87,7 @@ def is_made(name: str, patterns: set[str]) -> bool:
         len(start) == len(parts)
         and all(fnmatch(one, other) or fnmatch(other, one) for one, other in zip(parts, start, strict=True))
         for start in starts
+        for parts in (written.split("/") for written in names)
     )
 
 
