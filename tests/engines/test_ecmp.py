@@ -108,7 +108,8 @@ def test_packets_take_the_paths_of_the_analysis_on_parallel_cables(tmp_path: Pat
     run(simulator.write(BuiltPoint(point, built, jobs), tmp_path) or [], tmp_path)
     result = simulator.result(BuiltPoint(point, built, jobs), tmp_path, 0)
     assert result.link_bytes == pytest.approx(link_loads(built, *ends(jobs), ecmp(2)).link_bytes)
-    assert "parallel" in str(engine_named("flow").unsupported(point, built))
+    on_flow = point_on(point.machine, ecmp(2), message="20 kB", engine="flow")
+    assert "parallel" in str(engine_named("flow").unsupported(on_flow, built))
 
 
 @pytest.mark.parametrize("engine", engines("packet", "flow"))

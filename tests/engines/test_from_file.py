@@ -62,7 +62,8 @@ def test_caminos_carries_all_to_all(tmp_path: Path, routing: str) -> None:
 def test_sst_takes_it_by_our_routes_and_codes_refuses_it(tmp_path: Path, routing: str) -> None:
     point = point_on(petersen(tmp_path), routing)
     assert wire(point, point.machine.build()).component == "merlin.anytopo"
-    assert "topology graph" in str(engine_named("codes").unsupported(point, point.machine.build()))
+    on_codes = point_on(point.machine, routing, engine="codes")
+    assert "topology graph" in str(engine_named("codes").unsupported(on_codes, point.machine.build()))
     (tmp_path / "f.csv").write_text("from,to,class\nn,a,host\nm,b,host\na,c,\nb,c,\n")
     bare = point_on(petersen(tmp_path, file="f.csv", nodes_per_router=None), routing)
     with pytest.raises(Unsupported):

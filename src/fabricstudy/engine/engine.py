@@ -55,6 +55,10 @@ class Engine:
         self.simulates, self.bundled, self.caveats = kind.simulates, kind.bundled, kind.caveats
         self._last: tuple[tuple[object, ...], WorkCounts | None] = ((), None)
 
+    def _settings(self, point: Point) -> Simulator:
+        assert isinstance(point.engine, self.kind), (point.engine, self.kind)
+        return point.engine
+
     def probe(self) -> Probe:
         """Look for the program; cheap, and never raises."""
         try:
@@ -104,7 +108,7 @@ class Engine:
         """Predict the memory of a point, so that one too large is not started; 0 without a cost model."""
         law = self.kind.cost_model()
         alone = 0.0 if law is None else weighted_sum(self._counts(point).memory, law.memory_bytes)
-        return alone + (_simulator(point).sharing_bytes(point) if point.engine.processes > 1 else 0.0)
+        return alone + (self._settings(point).sharing_bytes(point) if point.engine.processes > 1 else 0.0)
 
     def _counts(self, point: Point) -> WorkCounts:
         """Return the work of a point; points of a study that differ in their seeds share their parts, and follow."""
@@ -117,19 +121,19 @@ class Engine:
 
     def stored_bytes(self, point: Point, machine: Machine) -> float:
         """Return the bytes of a message that a router stores before it forwards them."""
-        return _simulator(point).stored_bytes(BuiltPoint(point, machine))
+        return self._settings(point).stored_bytes(BuiltPoint(point, machine))
 
     def stream_buffers(self, point: Point, machine: Machine) -> StreamBuffers | None:
         """Return the buffers that a stream of packets has in a router; None if unknown or unlimited."""
-        return _simulator(point).stream_buffers(BuiltPoint(point, machine))
+        return self._settings(point).stream_buffers(BuiltPoint(point, machine))
 
     def host_latencies_ns(self, point: Point, machine: Machine) -> float:
         """Return the latencies of the links of both nodes together, without load."""
-        return _simulator(point).host_latencies_ns(BuiltPoint(point, machine))
+        return self._settings(point).host_latencies_ns(BuiltPoint(point, machine))
 
     def expected_routing(self, point: Point) -> Routing:
         """Return the routing by which the engine routes offered traffic, for the asymptotes of the load."""
-        return _simulator(point).expected_routing(point)
+        return self._settings(point).expected_routing(point)
 
     def lacks(self, point: Point) -> str | None:
         """Return the refusal of an optional feature that the point uses; cheap, for planning. None without one."""
@@ -141,7 +145,7 @@ class Engine:
             return lacking
         if point.offered is None and not self.runs_jobs:
             return f"{self.title} runs offered traffic only; use packet for jobs"
-        settings = _simulator(point)
+        settings = self._settings(point)
         try:
             with Returned(settings, "unsupported").time_limit():
                 reason = settings.unsupported(BuiltPoint(point, machine))
@@ -154,7 +158,7 @@ class Engine:
 
         Return the command to run there, empty if nothing needs to run.
         """
-        settings, returned = _simulator(point.point), Returned(_simulator(point.point), "write")
+        settings, returned = self._settings(point.point), Returned(self._settings(point.point), "write")
         try:
             with returned.time_limit():
                 command = settings.write(point, folder)
@@ -168,7 +172,7 @@ class Engine:
 
     def on_cores(self, command: list[str], point: Point) -> list[str]:
         """Return a command of `write` on the cores of the point; raise `EngineFailure` if a launcher is missing."""
-        return _simulator(point).on_cores(command, point)
+        return self._settings(point).on_cores(command, point)
 
     def check_exit(self, folder: Path, exit_code: int) -> None:
         """Raise `EngineFailure` unless the exit code is one of a finished run."""
@@ -186,7 +190,7 @@ class Engine:
         did not finish its traffic, or wrote something that is not a result, and `BackgroundMismatch` if background jobs
         must last longer or shorter; then the point is written and run again.
         """
-        settings, returned = _simulator(point.point), Returned(_simulator(point.point), "read")
+        settings, returned = self._settings(point.point), Returned(self._settings(point.point), "read")
         with returned.time_limit():
             result = settings.read(point, folder)
             links = settings.read_links(point, folder)
@@ -201,7 +205,7 @@ class Engine:
 
     def read_offered(self, point: BuiltPoint, folder: Path) -> SteadyRun:
         """Read the output of a run of offered traffic; raise `EngineFailure` if it is no result."""
-        settings, machine = _simulator(point.point), point.machine
+        settings, machine = self._settings(point.point), point.machine
         returned = Returned(settings, "read_offered")
         with returned.time_limit():
             run = settings.read_offered(point, folder)
@@ -219,11 +223,6 @@ class Engine:
         """Return the result of a run that ended by itself."""
         self.check_exit(folder, exit_code)
         return self.read(point, folder)
-
-
-def _simulator(point: Point) -> Simulator:
-    assert isinstance(point.engine, Simulator)
-    return point.engine
 
 
 def _result_of_rows(rows: Any, jobs: Sequence[PlacedJob], returned: Returned) -> EngineResult:

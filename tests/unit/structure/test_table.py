@@ -221,5 +221,5 @@ def test_the_point_holds_the_content_and_a_change_is_refused(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("engine", ["sst", "codes"])
 def test_simulators_refuse_it_as_a_row(tmp_path: Path, engine: str) -> None:
-    point = point_on(RING, routing=routing_of(tmp_path, clockwise()))
+    point = point_on(RING, routing=routing_of(tmp_path, clockwise()), engine=engine)
     assert engine_named(engine).unsupported(point, point.machine.build())
