@@ -38,8 +38,7 @@ def test_four_messages_share_the_cables_between_two_routers(tmp_path: Path, engi
     jobs = [job_of(list(range(8)), [(0, node, 4 + node, SIZE) for node in range(4)])]
     for cables in (1, 2, 4):
         machine = PAIRS[kind] | {key: cables, "bandwidth": "1 GB/s"}
-        name = "packet" if isinstance(engine, Packet) else "flow"
-        point = point_on(machine, "minimal", engine=name, network={"packet": "1 kB"})
+        point = point_on(machine, "minimal", engine=engine.name, network={"packet": "1 kB"})
         built, folder = point.machine.build(), tmp_path / str(cables)
         folder.mkdir()
         command = engine.write(BuiltPoint(point, built, jobs), folder)
@@ -65,8 +64,7 @@ def test_the_cables_of_a_pair_carry_what_the_analysis_expects(
 ) -> None:
     if not engine.probe().found:
         pytest.skip(str(engine.probe().reason))
-    name = "packet" if isinstance(engine, Packet) else "flow"
-    point = point_on(machine | {"bandwidth": "1 GB/s"}, routing, message="20 kB", engine=name)
+    point = point_on(machine | {"bandwidth": "1 GB/s"}, routing, message="20 kB", engine=engine.name)
     built = point.machine.build()
     jobs = place_jobs(point, built)
     command = engine.write(BuiltPoint(point, built, jobs), tmp_path)
