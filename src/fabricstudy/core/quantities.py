@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -95,14 +96,32 @@ def label_number(label: object) -> float:
     >>> [label_number(label) for label in ("16 kB", "8 Gb/s", "1.5", 2, "absolute")]
     [16000.0, 1000000000.0, 1.5, 2.0, nan]
     """
-    match = _TEXT.fullmatch(str(label))
     try:
-        if match is None:
-            return float(str(label))
-        unit = "/".join(_PLAIN_UNITS[_SCALES[name.strip()][0]] for name in match[2].split("/"))
-        return to_unit(str(label), unit, "16 kB")
+        unit = _plain_unit(label)
+        return to_unit(str(label), unit, "16 kB") if unit else float(str(label))
     except (ValueError, KeyError):
         return math.nan
+
+
+def _plain_unit(label: object) -> str:
+    """Return the unit of `label_number`, empty for a label without one. Raises KeyError for an unknown unit."""
+    match = _TEXT.fullmatch(str(label))
+    return "/".join(_PLAIN_UNITS[_SCALES[name.strip()][0]] for name in match[2].split("/")) if match else ""
+
+
+def label_numbers(labels: Iterable[object]) -> list[float] | None:
+    """Return the numbers that distinct labels state, None unless these are distinct and of one dimension.
+
+    Examples
+    --------
+    >>> label_numbers(["2 kB", "1 MB"]), label_numbers(["2 kB", "1 us"]), label_numbers(["1 kB", "1000 B"])
+    ([2000.0, 1000000.0], None, None)
+    """
+    known = list(labels)
+    numbers = [label_number(label) for label in known]
+    if not all(map(math.isfinite, numbers)) or len(set(numbers)) < len(known) or len(set(map(_plain_unit, known))) > 1:
+        return None
+    return numbers
 
 
 def has_base_units(context: dict[str, Any] | None) -> bool:

@@ -16,6 +16,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import NullFormatter, NullLocator
 
 from fabricstudy.core.phrasing import count_noun
+from fabricstudy.core.quantities import label_number, label_numbers
 from fabricstudy.study.figures import BOUND_OF, Figure, suits_log_scale
 from fabricstudy.table.files import Tables
 from fabricstudy.table.select import VALUE, Observations, label_text, observe
@@ -39,7 +40,7 @@ class _Data:
     """Rows and marks of a figure: columns row, column, hue, family, style, x and y.
 
     `marks` has the median of the rows of each mark, their ends as `low` and `high`, the smallest `bound` if drawn, and
-    as 0, 1, ... the cumulative sums of the parts of a bar.
+    as 0, 1, ... the cumulative sums of the parts of a bar. `x_text` has the label of each x.
     """
 
     rows: pd.DataFrame
@@ -48,6 +49,7 @@ class _Data:
     basis: str
     numeric_x: bool
     xs: list[Any]
+    x_text: dict[Any, str]
     x_log: bool
 
 
@@ -76,8 +78,10 @@ def draw_axis_figure(figure: Figure, tables: Tables) -> figure_style.Drawing:
 
 def _data(figure: Figure, tables: Tables) -> _Data:
     observed, frame = figure_style.drawn_rows(figure, tables, figure.y)
+    labels = figure_style.labelled(frame, figure.x)
+    numbers = label_numbers(labels.unique()) if figure.kind == "line" else None
     drawn = figure_style.mark_labels(frame, figure).assign(
-        x=figure_style.axis_values(figure_style.labelled(frame, figure.x)),
+        x=figure_style.axis_values(labels) if numbers is None else labels.map(label_number),
         y=figure_style.in_unit(frame[VALUE], figure.y, figure.unit),
     )
     further = dict(zip(("low", "high"), figure.interval or (), strict=False))
@@ -99,7 +103,8 @@ def _data(figure: Figure, tables: Tables) -> _Data:
     numeric, xs = pd.api.types.is_numeric_dtype(drawn["x"]), figure_style.in_order(drawn["x"])
     x_log = numeric and (suits_log_scale(xs) if figure.x_log is None else figure.x_log)
     looks, basis = figure_style.Looks(drawn), _basis(figure, observed, frame, drawn, whole - len(drawn))
-    return _Data(drawn, _marks(figure, drawn, levels), looks, basis, numeric, xs, x_log)
+    x_text = dict(zip(drawn["x"], labels[known].map(label_text), strict=True))
+    return _Data(drawn, _marks(figure, drawn, levels), looks, basis, numeric, xs, x_text, x_log)
 
 
 def _marks(figure: Figure, drawn: pd.DataFrame, levels: list[str]) -> pd.DataFrame:
@@ -154,7 +159,7 @@ def _scales(axes: Axes, figure: Figure, data: _Data, width: float) -> None:
         _numeric_ticks(axes, data, width)
     else:
         count = len(data.xs)
-        figure_style.label_ticks(axes, range(count), [label_text(x) for x in data.xs], width / count)
+        figure_style.label_ticks(axes, range(count), [data.x_text[x] for x in data.xs], width / count)
         axes.set_xlim(-0.5, count - 0.5)
 
 
@@ -168,7 +173,7 @@ def _numeric_ticks(axes: Axes, data: _Data, width: float) -> None:
     span = ticks[-1] - ticks[0]
     if len(ticks) <= 12 and (len(ticks) == 1 or np.diff(ticks).min() > 0.05 * span):
         distance = 0.9 * width * (np.diff(ticks).min() / span if len(ticks) > 1 else 1.0)
-        figure_style.label_ticks(axes, data.xs, [label_text(x) for x in data.xs], distance)
+        figure_style.label_ticks(axes, data.xs, [data.x_text[x] for x in data.xs], distance)
         axes.xaxis.set_minor_locator(NullLocator())
 
 
@@ -274,7 +279,7 @@ def _alt(figure: Figure, data: _Data, y_label: str) -> str:
     for key, part in data.marks.groupby(["row", "column", "hue", "style"], sort=False):
         middle = part.set_index("x")["y"].reindex([x for x in data.xs if x in set(part["x"])])
         name = ", ".join(str(label) for label in key if label) or "all"
-        first, last = (f"{middle.iloc[i]:.3g} at {label_text(middle.index[i])}" for i in (0, -1))
+        first, last = (f"{middle.iloc[i]:.3g} at {data.x_text[middle.index[i]]}" for i in (0, -1))
         lines.append(f"{name}: {first}" + (f", {last}" if len(middle) > 1 else ""))
     more = f"; and {len(lines) - 12} more series" * (len(lines) > 12)
     return f"{', '.join(head)}. Medians: {'; '.join(lines[:12])}{more}"

@@ -360,17 +360,20 @@ def value_label(figure: Figure | ScatterFigure | HeatmapFigure, column: str, lab
     return f"{column_text(column)} relative to {reference}"
 
 
+_UNITS = {"nanosecond": "ns", "second": "s", "byte/second": "B/s"}
+"""Short names of the units of columns; those of bytes have it in their name."""
+
+
 def with_unit(column: str, label: str | None, unit: str | None) -> str:
-    """Return the label of the study or the column, with the unit drawn.
+    """Return the label of the study, or the column in words and its unit; with `unit`, the one drawn.
 
     Examples
     --------
     >>> with_unit("runtime_ns", None, "ms"), with_unit("runtime_ns", None, None), with_unit("slowdown", "slower", None)
-    ('runtime (ms)', 'runtime_ns', 'slower')
+    ('runtime (ms)', 'runtime (ns)', 'slower')
     """
-    if unit is None:
-        return label or column
-    return f"{label or column_text(column)} ({unit})"
+    unit = unit or ("" if label else _UNITS.get(column_unit(column) or "", ""))
+    return f"{label or column_text(column)}{f' ({unit})' if unit else ''}"
 
 
 _TEXTS = {"communication_ns": "communication and waiting"}
@@ -383,9 +386,9 @@ def column_text(column: str) -> str:
     Examples
     --------
     >>> column_text("hop_bytes"), column_text("over_bound"), column_text("communication_ns")
-    ('hop', 'over bound', 'communication and waiting')
+    ('hop bytes', 'over bound', 'communication and waiting')
     """
-    words = (column.rsplit("_", 1)[0] if column_unit(column) else column).replace("_", " ")
+    words = (column.rsplit("_", 1)[0] if column_unit(column) in _UNITS else column).replace("_", " ")
     return _TEXTS.get(column, words)
 
 

@@ -22,7 +22,7 @@ from fabricstudy.table.select import label_text
 from .effects import Effect, Effects, effects
 from .text import number
 
-_MOST_AXES, _MOST_CLAIMS, _MOST_BEST = 3, 3, 4
+_MOST_AXES, _MOST_CLAIMS, _MOST_BEST = 3, 3, 6
 
 
 def sentences(
@@ -196,7 +196,7 @@ def _best(effect: Effect, has_seeds: bool) -> str:
             if has_seeds else f"{label} in {best[label]}"
             for label in labels[:_MOST_BEST]
         ]  # fmt: skip
-        counts += [f"{len(labels) - _MOST_BEST} more labels"] * (len(labels) > _MOST_BEST)
+        counts += [count_noun(len(labels) - _MOST_BEST, "more label")] * (len(labels) > _MOST_BEST)
         nothing = "No label is best alone. " * (has_seeds and not any(alone.values()))
         word = "Best" if has_seeds else "Smallest value, with one seed, by"
         text = f"{nothing}{word} {effect.axis} in {count_noun(effect.comparisons, 'comparison')}: {'; '.join(counts)}"

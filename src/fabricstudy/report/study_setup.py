@@ -96,7 +96,9 @@ def _bandwidths(machines: Sequence[Any]) -> str:
             by_class.setdefault(str(field.alias), []).extend(value if isinstance(value, tuple) else (value,))
     texts = {name: _range(values, "bandwidth_Bps") for name, values in by_class.items()}
     if len(set(texts.values())) == 1:
-        return f", every link {next(iter(texts.values()))}"
+        distinct = {value for values in by_class.values() for value in values}
+        in_bits = f" ({8 * distinct.pop() / 1e9:.6g} Gb/s)" if len(distinct) == 1 else ""
+        return f", every link {next(iter(texts.values()))}{in_bits}"
     return "".join(f", {name} {text}" for name, text in texts.items())
 
 

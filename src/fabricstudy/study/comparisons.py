@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricstudy.core.columns import NAMES
 from fabricstudy.core.errors import Code, ConfigError
+from fabricstudy.core.quantities import label_numbers
 
 from .claims import PairMeasure, Trend, selections_of
 from .figures import Condition, Figure, HeatmapFigure, Label, LabelRange, ScatterFigure, Selection, fulfils
@@ -112,7 +113,8 @@ def _check_labels(study: Study, rows: Sequence[PointRow]) -> None:
         if isinstance(selection, Figure) and selection.x_log:
             # Engines, jobs and link classes, which are no axes, have text as labels.
             along = labels.get((selection.experiment, selection.x), {""}) if selection.x != "seed" else {1}
-            if not all(type(label) in (int, float) and label > 0 for label in along):  # type: ignore[operator]
+            numbers = label_numbers(along)
+            if numbers is None or min(numbers) <= 0:
                 problem = f"'{selection.x}' has labels that are not numbers above zero"
                 raise _refusal(problem, "leave x_log out", f"{path}.x_log")
 

@@ -327,8 +327,8 @@ class Figure(Selection, Panels):
     )
     x_log: bool | None = Field(
         None,
-        description="logarithmic x axis of lines; default: if the labels are numbers above 0 and the largest is at "
-        "least four times the smallest",
+        description="logarithmic x axis of lines; default: if the labels are numbers or quantities above 0, and the "
+        "largest is at least four times the smallest",
     )
     y_log: bool = Field(False, description="logarithmic y axis")
     share_y: bool | None = Field(

@@ -107,7 +107,7 @@ def _check_settings(settings: Any) -> Any:
         raise ConfigError("not a mapping", "write {label: {path: value, ...}, ...}", code="wrong-type")
     _check_values(settings)
     for label, paths in settings.items():
-        if not isinstance(paths, dict) or not paths or not all(isinstance(path, str) for path in paths):
+        if not isinstance(paths, dict) or not all(isinstance(path, str) for path in paths):
             problem = "not a mapping of paths to values"
             raise ConfigError(problem, "write {path: value, ...}", (str(label),), paths, "wrong-type")
     return settings

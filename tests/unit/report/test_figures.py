@@ -224,14 +224,18 @@ def test_lines_begin_at_zero_unless_the_study_says_otherwise(
 
 
 @pytest.mark.parametrize(
-    ("labels", "given", "scale"),
+    ("labels", "given", "scale", "positions"),
     [
-        ([0.5, 1, 2, 4], {}, "log"), ([1, 2, 3], {}, "linear"), ([0.5, 1, 2, 4], {"x_log": False}, "linear"),
-        ([1, 2, 3], {"x_log": True}, "log"), (["a", "b", "c", "d"], {}, "linear"),
+        ([0.5, 1, 2, 4], {}, "log", [0.5, 1, 2, 4]), ([1, 2, 3], {}, "linear", [1, 2, 3]),
+        ([0.5, 1, 2, 4], {"x_log": False}, "linear", [0.5, 1, 2, 4]), ([1, 2, 3], {"x_log": True}, "log", [1, 2, 3]),
+        (["a", "b", "c", "d"], {}, "linear", [0, 1, 2, 3]),
+        (["500 B", "1 kB", "2 kB", "4 kB"], {}, "log", [500, 1000, 2000, 4000]),
+        (["1 us", "2 us", "3 us"], {"x_log": True}, "log", [1e-6, 2e-6, 3e-6]),
+        (["1 kB", "1000 B", "8 kB"], {}, "linear", [0, 1, 2]), (["1 kB", "2 us", "8 kB"], {}, "linear", [0, 1, 2]),
     ],
 )  # fmt: skip
-def test_ratios_are_drawn_on_a_logarithmic_scale(
-    make: Make, labels: list[Any], given: dict[str, Any], scale: str
+def test_ratios_and_sizes_are_drawn_on_a_logarithmic_scale(
+    make: Make, labels: list[Any], given: dict[str, Any], scale: str, positions: list[float]
 ) -> None:
     alpha = {"of": "machine.bandwidth.global", "values": {label: f"{n + 1} GB/s" for n, label in enumerate(labels)}}
     case = make(claims=[], sweep={"alpha": alpha}, figures=[{**LINES, **given}])
@@ -240,6 +244,8 @@ def test_ratios_are_drawn_on_a_logarithmic_scale(
     (axes,) = draw_axis_figure(figure, case.tables).canvas.axes
     assert axes.get_xscale() == scale
     assert [text.get_text() for text in axes.get_xticklabels()] == [str(label) for label in labels]
+    drawn = {tuple(line.get_xdata()) for line in axes.lines}
+    assert tuple(map(float, positions)) in {tuple(map(float, xs)) for xs in drawn}
 
 
 LINES = {"id": "a", "kind": "line", "title": "A", "x": "alpha", "y": "runtime_ns"}
@@ -349,7 +355,7 @@ def test_a_scatter_plot_says_how_far_both_columns_agree_in_each_panel(
     assert f"small: {sign} = 1.00, n = 8; large: {sign} = {value}, n = 8." in one.alt
     assert one.panels == 2
     assert "n = 16 points, 1 seed; " in one.basis and one.basis.endswith("; none missing.")
-    assert "runtime (ms) against hop (kB)" in one.alt
+    assert "runtime (ms) against hop bytes (kB)" in one.alt
 
 
 def test_a_scatter_plot_tells_no_correlation_where_there_is_none(make: Make) -> None:
@@ -637,7 +643,7 @@ def test_panels_that_differ_by_more_than_ten_have_scales_of_their_own(make: Make
     tables = replace(case.tables, jobs=jobs.assign(runtime_ns=level))
     panels = canvas_of(replace(case, tables=tables)).axes
     assert (panels[0].get_ylim() == panels[1].get_ylim()) == same
-    assert [axes.get_ylabel() for axes in panels] == ["runtime_ns", ""]
+    assert [axes.get_ylabel() for axes in panels] == ["runtime (ns)", ""]
     (one,) = told(replace(case, tables=tables)).values()
     assert ("scales differ between panels" in one.basis) == (not same)
 

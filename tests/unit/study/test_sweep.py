@@ -150,11 +150,17 @@ def test_a_list_is_short_for_an_axis_over_the_part_of_its_name() -> None:
 def test_set_changes_several_paths() -> None:
     data = BASE | {
         "sweep": {
-            "size": {"set": {"s": {"machine.groups": 5, "machine.routers_per_group": 2}, "m": {"machine.groups": 17}}}
+            "size": {
+                "set": {
+                    "s": {"machine.groups": 5, "machine.routers_per_group": 2},
+                    "m": {"machine.groups": 17},
+                    "base": {},
+                }
+            }
         }
     }
     machines: list[Any] = [planned.point.machine for planned in plan(validate_study(data)).points.values()]
-    assert [(machine.groups, machine.routers_per_group) for machine in machines] == [(5, 2), (17, 4)]
+    assert [(machine.groups, machine.routers_per_group) for machine in machines] == [(5, 2), (17, 4), (9, 4)]
 
 
 def test_mapping_replaces_and_kind_changes() -> None:
