@@ -47,14 +47,14 @@ def _outcome(rule: Seeds, rows: pd.DataFrame, orders: pd.DataFrame, experiment: 
         if not undecided:
             return f"All {count_noun(len(pairs), 'order')} of two values are decided." if len(pairs) else ""
         text = f"Undecided: {undecided} of {count_noun(len(pairs), 'order')} of two values"
-        return f"{text}, which would need {_cost(rows[rows['seeds_needed'].notna()], 10 * rule.most)}."
+        return f"{text}, which would need {_cost(rows[rows['seeds_needed'].notna()], rule.most_estimated)}."
     wide = rows[rows["outcome"] == "not precise"]
     precise = f"The runtime of {len(rows) - len(wide)} is known to {100 * float(rule.until):.3g} % or better"
     if wide.empty:
         return f"{precise}, by the 95 % interval of its geometric mean."
     return (
         f"{precise}, that of {len(wide)} to {100 * wide['half_width'].max():.3g} % at worst, which would need "
-        f"{_cost(wide, 10 * rule.most)}."
+        f"{_cost(wide, rule.most_estimated)}."
     )
 
 

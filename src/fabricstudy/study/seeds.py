@@ -100,6 +100,11 @@ class Seeds(Model):
         return self.listed or tuple(range(1, self.most + 1))
 
     @property
+    def most_estimated(self) -> int:
+        """Seeds up to which the number that is needed is estimated."""
+        return 10 * self.most
+
+    @property
     def is_adaptive(self) -> bool:
         """Whether results decide how many seeds a combination has."""
         return self.most > self.first

@@ -125,7 +125,7 @@ class Combination:
     @property
     def seeds_needed(self) -> int:
         """Seeds that the wanted precision needs, up to ten times the most that are allowed."""
-        return stein_seeds(self.first_ns, float(self.rule.until), 10 * self.rule.most)
+        return stein_seeds(self.first_ns, float(self.rule.until), self.rule.most_estimated)
 
 
 def longest_ns(tables: Tables) -> pd.Series[float]:
@@ -171,7 +171,7 @@ class Order:
     @property
     def seeds_needed(self) -> int:
         """Seeds that decide it if mean and variance stay, up to ten times the most that are allowed."""
-        logarithms, limit = np.log(self.ratios), 10 * self.left.rule.most
+        logarithms, limit = np.log(self.ratios), self.left.rule.most_estimated
         seeds = np.arange(len(logarithms), limit)
         half_widths = stats.t.ppf(1 - ERROR / 4, seeds - 1) * logarithms.std(ddof=1) / np.sqrt(seeds)
         enough = seeds[half_widths < abs(logarithms.mean())]

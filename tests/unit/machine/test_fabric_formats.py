@@ -329,6 +329,24 @@ def test_two_unknown_speeds_are_two_classes_and_the_remedy_names_each(tmp_path: 
     assert "4x???" in error.remedy
 
 
+@pytest.mark.parametrize(
+    ("says", "is_named"),
+    [
+        ('label="100G"', True), ('label="< 10 Gbps"', True), ('name="400GbE"', True), ('label="2.5 Gb/s"', True),
+        ('label="100G", bandwidth="100 Gb/s"', False), ('label="10 m"', False), ('label="G 7"', False),
+    ],
+)  # fmt: skip
+def test_a_rate_that_only_a_label_states_is_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, says: str, is_named: bool
+) -> None:
+    warn_once.cache_clear()
+    (tmp_path / "net.dot").write_text(
+        f"graph {{ node [type=switch]; a -- b [{says}]; n [type=host]; n -- a; m [type=host]; m -- b }}"
+    )
+    machine_of(tmp_path, "net.dot", bandwidth="100 Gb/s")
+    assert any("line 1" in told and "not used" in told for told in caplog.messages) == is_named
+
+
 def test_parts_of_a_dump_that_are_no_machine_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     warn_once.cache_clear()
     text = TWO_SWITCHES.format(speed="4xHDR")

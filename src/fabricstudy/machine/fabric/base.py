@@ -119,7 +119,9 @@ _NO_VALUES = frozenset((
     "Latitude", "Longitude", "Country", "Internal", "hyperedge", "color", "shape", "style", "width", "height",
     "fontname", "fontsize", "fillcolor", "penwidth", "URL", "tooltip", "layer", "rank",
 ))  # fmt: skip
-"""Attributes that name, locate or draw; `describe_unused` does not mention them."""
+"""Attributes that name, locate or draw; `describe_unused` does not mention them, but for an edge's only rate."""
+
+_LIKE_RATE = re.compile(r"\W*\d[\d.]*\s*(?:[GT](?:b?E)?|[KMGTk]i?[Bb](?:it)?(?:/s|ps|E)?)\s*")
 
 
 def json_of(data: bytes, remedy: str) -> Any:
@@ -192,7 +194,15 @@ def fabric_of(vertices: Mapping[str, tuple[Mapping[str, Any], str]], edges: Sequ
         warn_once(f"warning: {len(no_rates)} LinkSpeed without a unit, or no number, are not used: {no_rates[0]}, ...")
     used = ("role", "type", "kind", "nodes")
     describe_unused("vertices", [(key, where) for says, where in vertices.values() for key in says], used)
-    describe_unused("edges", [(key, edge.where) for edge in edges for key in edge.says], OF_LINK + _RATE)
+    in_labels = [
+        (f"{key}: {edge.says[key]}", edge.where)
+        for edge in edges
+        if not {"bandwidth", "bandwidth_Bps", *_RATE} & edge.says.keys()
+        for key in _NO_VALUES & edge.says.keys()
+        if _LIKE_RATE.fullmatch(str(edge.says[key]))
+    ]
+    of_edges = [(key, edge.where) for edge in edges for key in edge.says]
+    describe_unused("edges", in_labels + of_edges, OF_LINK + _RATE)
     return Fabric(routers, cables, ports, unmarked=not marked)
 
 
