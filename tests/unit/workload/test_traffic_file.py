@@ -137,7 +137,7 @@ BAD = [
     ("m.csv", "0,1\n-1,0\n", "line 2, column 1 (0)", "-1"),
     ("m.csv", "0,1\n\n# no\n1,nan\n", "line 4, column 2 (1)", "nan"),
     ("m.csv", "0,1\n1\n", "line 2", None),
-    ("m.csv", "0,1,2\n1,0,2\n", "", None),
+    ("m.csv", "0,1,2,3\n1,0,2,3\n", "", None), ("m.csv", "0,1,2\n1,0,2\n", "line 1", "0,1,2"),
     ("m.dat", "0 1\n1 x\n", "line 2, column 2 (1)", "x"),
     ("m.txt", "0 1\n1\n", "line 2", None),
     ("m.csv", "5\n", "", None),
@@ -322,6 +322,9 @@ def test_the_key_format_reads_rows_without_a_header(tmp_path: Path) -> None:
         (pd.DataFrame([[0, 5, 0], [5, 0, 7], [0, 7, 0]]).to_csv(), "the first row and the first column"),
         (pd.DataFrame([[0, 5, 0], [5, 0, 7], [0, 7, 0]]).to_csv(index=False), "the first row"),
         ("0 1 5\n1 2 7\n2 0 9\n0 2 4\n1 0 3\n", "source,destination,bytes"),
+        ("0 1 100\n1 2 50\n2 3 70\n3 0 20\n", "write the header source,destination,bytes"),
+        ("0 1 2\n1 2 50\n2 3 70\n3 0 20\n", "format: entries"),
+        ("0 1 5\n1 0 7\n", "format: entries"),
     ],
 )
 def test_labels_and_rows_of_entries_are_told_from_a_matrix(tmp_path: Path, text: str, remedy: str) -> None:

@@ -35,6 +35,7 @@ from fabricstudy.core.quantities import SIZES, Size, to_unit
 from .base import MessagePattern, Sends, TrafficEstimate, TrafficFile, one_phase
 
 ENTRY_COLUMNS = ["source", "destination", "bytes"]
+_TRIPLES = f"; if its lines are {','.join(ENTRY_COLUMNS)}, write format: entries"
 MatrixFormat = Literal["matrix-market", "numpy", "matrix", "entries"]
 
 
@@ -71,11 +72,7 @@ def read_matrix(path: Path, data: bytes, name: MatrixFormat | None = None) -> Ma
     sent = (matrix.row != matrix.col) & (matrix.data > 0)
     own_bytes = float(matrix.data[matrix.row == matrix.col].sum())
     if own_bytes:
-        triples = (
-            f"; if its lines are {','.join(ENTRY_COLUMNS)}, write format: entries"
-            if rows == 3 and form.name == "matrix"
-            else ""
-        )
+        triples = _TRIPLES * (rows == 3 and form.name == "matrix")
         warn_once(f"warning: {path.name}: the diagonal of the matrix, {own_bytes:g} bytes, is not used{triples}")
     order = np.lexsort((matrix.col[sent], matrix.row[sent]))
     total = float(matrix.data[sent].sum())
@@ -225,10 +222,11 @@ def _check_labels(rows: list[tuple[int, list[str]]]) -> None:
     if len(rows) == width and width > 2 and head[0] in ("", "rank") and all(len(row) == width for _, row in rows):
         remedy = "remove the first row and the first column (to_csv: header=False, index=False)"
         raise InputFileError("the matrix has labels", remedy, position_text(line), ",".join(head))
-    if len(rows) == width + 1:
-        remedy = "remove the first row (to_csv: header=False)"
+    is_header = head == [str(rank) for rank in range(width)] or not head[-1][:1].isdecimal()
+    if len(rows) == width + 1 and (is_header or width != 3):
+        remedy = f"remove the first row (to_csv: header=False){_TRIPLES * (width == 3)}"
         raise InputFileError("one row more than columns", remedy, position_text(line), ",".join(head))
-    if width == 3 < len(rows) - 1:
+    if width == 3 != len(rows):
         remedy = f"write the header {','.join(ENTRY_COLUMNS)} first, or format: entries"
         raise InputFileError("rows of three numbers without a header", remedy, position_text(line), ",".join(head))
 
