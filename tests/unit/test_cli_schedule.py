@@ -44,7 +44,8 @@ def test_jobs_that_are_all_submitted_at_one_time_have_no_utilisation(
     """Two jobs of 8 of 16 nodes run at once, the third waits for the first: 60 s."""
     jobs = [(1, 60), (2, 90), (3, 30)]
     lines = [f"{number} 0 -1 {run} 8 -1 -1 8 120 -1 1 -1 -1 -1 -1 -1 -1 -1" for number, run in jobs]
-    (tmp_path / "log.swf").write_text("\n".join(lines))
+    cancelled = "4 0 -1 0 8 -1 -1 8 120 -1 5 -1 -1 -1 -1 -1 -1 -1"
+    (tmp_path / "log.swf").write_text("\n".join([*lines, cancelled]))
     schedule = {
         "machine": {"kind": "torus", "shape": [4, 4], "bandwidth": "1 GB/s"}, "partitions": {"kind": "nodes"},
         "trace": {"kind": "swf", "file": "log.swf"}, "order": "fcfs", "backfill": "easy",
@@ -53,7 +54,7 @@ def test_jobs_that_are_all_submitted_at_one_time_have_no_utilisation(
     file.write_text(yaml.safe_dump({"study": "static", "schedules": {"s": schedule}}))
     assert main(["schedule", str(file)]) == 0
     shown = capsys.readouterr().out
-    assert "no utilisation" in shown and "%" not in shown
+    assert "no utilisation" in shown and "%" not in shown and "1 no_runtime" in shown
     assert main(["schedule", str(file), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["wait_mean_s"] == pytest.approx(20)
 

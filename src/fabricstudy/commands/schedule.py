@@ -165,6 +165,8 @@ def show(result: dict[str, Any]) -> None:
     labels = ", ".join(f"{axis} {label_text(label)}" for axis, label in result["labels"].items())
     of_labels = f" ({labels})" * bool(labels)
     console.print(f"{result['schedule']}{of_labels}, seed {result['seed']}: {result['jobs']} jobs")
+    if result["trace_repairs"]:
+        console.print(f"repairs of the log: {result['trace_repairs']}")
     if result["utilisation"] is None:
         console.print("no utilisation: all jobs are submitted at one time")
     else:
