@@ -164,16 +164,20 @@ def _scales(axes: Axes, figure: Figure, data: _Data, width: float) -> None:
 
 
 def _numeric_ticks(axes: Axes, data: _Data, width: float) -> None:
-    """Put a tick at each value unless they are too close."""
+    """Put a tick at each value, of quantities at those that are not too close; other numbers have even ticks then."""
     if data.x_log:
         axes.set_xscale("log", base=10 if max(data.xs) > 1000 * min(data.xs) else 2)
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.xaxis.set_major_formatter(figure_style.PLAIN_NUMBERS)
-    ticks = np.log(data.xs) if data.x_log else np.array(data.xs)
-    span = ticks[-1] - ticks[0]
-    if len(ticks) <= 12 and (len(ticks) == 1 or np.diff(ticks).min() > 0.05 * span):
-        distance = 0.9 * width * (np.diff(ticks).min() / span if len(ticks) > 1 else 1.0)
-        figure_style.label_ticks(axes, data.xs, [data.x_text[x] for x in data.xs], distance)
+    places = np.log(data.xs) if data.x_log else np.array(data.xs)
+    ticks, span = [0], places[-1] - places[0]
+    for index in range(1, len(places)):
+        if places[index] - places[ticks[-1]] > 0.05 * span:
+            ticks.append(index)
+    if data.x_text[data.xs[0]][-1].isalpha() or len(ticks) == len(places) <= 12:
+        xs = [data.xs[index] for index in ticks]
+        distance = 0.9 * width * (np.diff(places[ticks]).min() / span if len(ticks) > 1 else 1.0)
+        figure_style.label_ticks(axes, xs, [data.x_text[x] for x in xs], distance)
         axes.xaxis.set_minor_locator(NullLocator())
 
 

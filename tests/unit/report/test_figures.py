@@ -248,6 +248,18 @@ def test_ratios_and_sizes_are_drawn_on_a_logarithmic_scale(
     assert tuple(map(float, positions)) in {tuple(map(float, xs)) for xs in drawn}
 
 
+def test_of_many_sizes_those_with_a_tick_are_apart_and_have_units(make: Make) -> None:
+    sizes = [f"{2**power} kB" for power in range(24)] + ["5 kB"]
+    alpha = {"of": "machine.bandwidth.global", "values": {label: f"{n + 1} GB/s" for n, label in enumerate(sizes)}}
+    case = make(claims=[], sweep={"alpha": alpha}, figures=[LINES])
+    (figure,) = case.study.figures
+    assert isinstance(figure, AxisFigure)
+    (axes,) = draw_axis_figure(figure, case.tables).canvas.axes
+    told = {text.get_text(): text.get_position()[0] for text in axes.get_xticklabels()}
+    assert 8 < len(told) < 20 and "1 kB" in told and "5 kB" not in told
+    assert all(at == pytest.approx(1000 * float(text.removesuffix(" kB"))) for text, at in told.items())
+
+
 LINES = {"id": "a", "kind": "line", "title": "A", "x": "alpha", "y": "runtime_ns"}
 
 
