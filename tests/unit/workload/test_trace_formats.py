@@ -94,6 +94,13 @@ def test_a_format_is_told_by_content(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("a, b")
     with pytest.raises(InputFileError):
         format_of(tmp_path / "x.txt")
+    (tmp_path / "x.bin").write_text("no trace")
+    with pytest.raises(InputFileError) as unknown:
+        format_of(tmp_path / "x.bin")
+    assert unknown.value.value == ".bin"
+    (tmp_path / "x.goal").write_text("")
+    with pytest.raises(ConfigError, match="line 1"):
+        read_trace(tmp_path / "x.goal", (), "invalid-data-file")
     with pytest.raises(ValidationError) as refusal:
         Pattern.model_validate({"kind": "trace", "file": "x.txt", "format": "goal"}, context={"folder": tmp_path})
     assert refusal.value.errors()[0]["ctx"]["error"].keys == ("file",)

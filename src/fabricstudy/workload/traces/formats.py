@@ -35,9 +35,9 @@ ONE_FILE = {"goal": _checked(goal.read), "goal-binary": _checked(goal_binary.rea
 """Readers of formats of one file; others are modules with `files`, `read` and maybe `CLOCKS`."""
 
 SUFFIXES: dict[str, Format] = {
-    ".goal": "goal", ".parquet": "parquet", ".bin": "dumpi", ".meta": "dumpi", ".et": "chakra", ".otf2": "otf2",
+    ".goal": "goal", ".parquet": "parquet", ".meta": "dumpi", ".et": "chakra", ".otf2": "otf2",
 }  # fmt: skip
-"""Formats of files whose content does not tell."""
+"""Formats of files whose content does not tell, by suffixes that no other files have."""
 
 _SIGNS: tuple[tuple[Format, re.Pattern[bytes]], ...] = (
     ("parquet", re.compile(rb"PAR1")),

@@ -74,7 +74,7 @@ class _Reader:
         self.labels: dict[str, int] = {}
 
     def error(self, problem: str, remedy: str, value: object = None) -> InputFileError:
-        return InputFileError(problem, remedy, position_text(self.line), value)
+        return InputFileError(problem, remedy, position_text(max(1, self.line)), value)
 
     def take(self, line: int, words: list[str]) -> list[str]:
         """Take the first words of a line; return the others."""
@@ -144,7 +144,10 @@ class _Reader:
 
     def listing(self) -> Listing:
         if self.rank is not None or self.ranks is None:
-            raise self.error("the file ends too early", "close each rank with }" if self.ranks else "add ranks")
+            remedy = (
+                "write num_ranks, and each rank with its operations" if self.ranks is None else "close each rank with }"
+            )
+            raise self.error("the file ends too early", remedy)
         return self.program.listing(receives_at_most=False)
 
 

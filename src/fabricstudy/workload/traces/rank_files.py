@@ -12,7 +12,8 @@ def rank_files(first: Path) -> list[Path]:
     """Return the files of all ranks, given that of rank 0: the last number of its name is 0."""
     zeros = _NUMBER.search(first.stem)
     if zeros is None:
-        raise InputFileError("not the file of rank 0", "name the one whose last number is 0", "", first.name)
+        remedy = f"name the one whose last number is 0, or rename a single one to {first.stem}.0{first.suffix}"
+        raise InputFileError("not the file of rank 0", remedy, "", first.name)
     if not first.is_file():
         raise InputFileError("no such file", "check its name", "", str(first), "file-not-found")
     # 0, 1, ..., 10 or 00, 01, ..., 10.
