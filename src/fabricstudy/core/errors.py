@@ -32,8 +32,13 @@ LIKENESS = 0.6
 OTHER_NAMES = {
     "dragonfly+": "megafly", "dragonfly-plus": "megafly", "flattened-butterfly": "hyperx", "clos": "fat-tree",
     "folded-clos": "fat-tree", "k-ary-n-tree": "xgft", "rail-only": "rails", "rail-optimized": "rails",
+    "leaf-spine": "xgft", "spine-leaf": "xgft", "dor": "dimension-order", "xy": "dimension-order", "vlb": "valiant",
+    "par": "ugal", "ugal-l": "ugal", "halo": "stencil", "nearest-neighbor": "stencil", "contiguous": "cluster",
+    "bit-complement": "complement", "bitcomp": "complement", "alltoall": "all-to-all", "allreduce": "all-reduce",
+    "p": "nodes_per_router", "concentration": "nodes_per_router", "a": "routers_per_group", "g": "groups",
+    "dims": "shape", "dimensions": "shape",
 }  # fmt: skip
-"""Names in the literature for kinds that have another name here."""
+"""Names in the literature for kinds and keys that have another name here."""
 MAX_VALUES = 40
 
 SHOWN = 20

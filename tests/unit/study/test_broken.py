@@ -475,3 +475,19 @@ def test_valid_study_is_taken(write_study: Callable[[dict[str, Any]], Path]) -> 
 def test_an_unknown_key_is_named_in_the_problem(write_study: Callable[[dict[str, Any]], Path]) -> None:
     error = the_error(write_study({"jobs/0/shares": 1}))
     assert "'shares'" in error.problem and error.value is None
+
+
+@pytest.mark.parametrize(
+    ("change", "meant"),
+    [
+        ({"machine": {"kind": "leaf-spine"}}, "xgft"),
+        ({"machine": {"kind": "dragonfly", "a": 4}}, "routers_per_group"),
+        ({"machine": {"kind": "torus", "dims": [4, 4]}}, "shape"), ({"routing": "dor"}, "dimension-order"),
+        ({"jobs": [{"share": 1.0, "allocation": "contiguous", "pattern": "idle"}]}, "cluster"),
+        ({"jobs": [{"share": 1.0, "pattern": {"kind": "halo"}}]}, "stencil"),
+    ],
+)  # fmt: skip
+def test_names_of_the_literature_lead_to_those_in_use(
+    write_study: Callable[[dict[str, Any]], Path], change: dict[str, Any], meant: str
+) -> None:
+    assert any(f"'{meant}'" in mistake.remedy for mistake in the_error(write_study(change)).each())
