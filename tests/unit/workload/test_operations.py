@@ -153,7 +153,7 @@ def test_ranks_compute_after_their_last_message_and_without_any() -> None:
 
 PAIR = "num_ranks 2\nrank 0 {\n%s\n}\nrank 1 {\n%s\n}\n"
 BAD = [
-    ("", "line 0", None),
+    ("", "line 1", None),
     ("rank 0 {\n}\n", "line 1", "rank 0 {"),
     ("num_ranks 1\nrank 1 {\n}\n", "line 2", 1),
     ("num_ranks 1\nrank 0 {\ncalc 1\n", "line 3", None),
