@@ -244,8 +244,9 @@ def test_ratios_and_sizes_are_drawn_on_a_logarithmic_scale(
     (axes,) = draw_axis_figure(figure, case.tables).canvas.axes
     assert axes.get_xscale() == scale
     assert [text.get_text() for text in axes.get_xticklabels()] == [str(label) for label in labels]
-    drawn = {tuple(line.get_xdata()) for line in axes.lines}
-    assert tuple(map(float, positions)) in {tuple(map(float, xs)) for xs in drawn}
+    assert [float(at) for at in positions] in [
+        np.asarray(line.get_xdata(), dtype=float).tolist() for line in axes.lines
+    ]
 
 
 def test_of_many_sizes_those_with_a_tick_are_apart_and_have_units(make: Make) -> None:
