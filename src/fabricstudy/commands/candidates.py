@@ -21,8 +21,10 @@ from fabricstudy.machine.fabric import is_fabric_file
 from fabricstudy.machine.proposals import abbreviation
 from fabricstudy.structure.prices import Prices
 from fabricstudy.study.file import load_study, parse_yaml, validated
+from fabricstudy.study.model import Study
 from fabricstudy.workflow.candidates import (
     SAMPLE,
+    check_estimates,
     front_sentences,
     nearest,
     run_study,
@@ -113,6 +115,10 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         asked["prices"] = _prices(args.prices, folder)
     asked["given_machines"] = {label: machine for label, (_, machine) in given.items()}
     analysis = validated(_Asked, {"candidates": asked}, {"folder": folder}).candidates
+    if args.simulate and file:
+        label, machine, _ = next(analysis.written())
+        written = _study(analysis, asked["jobs"], {label: machine}, "besta-2014", "us", None) | {"engine": "flow"}
+        check_estimates(validated(Study, written, {"folder": folder}), file)
     with progress_spinner(f"analysing candidates; {_HOW_LONG}") as show_progress:
         candidates = analysis.found(show_progress, every_bound=args.all)
     chosen = nearest([row for row, _ in candidates], args.simulate) if args.simulate else None

@@ -15,7 +15,7 @@ from fabricstudy.core.arrays import Bools, Floats
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.engine.registry import engine_of
 from fabricstudy.structure.pareto import is_pareto_efficient
-from fabricstudy.study.file import load_study
+from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan
 from fabricstudy.table.files import read_table
 from fabricstudy.workload.job import Job
@@ -58,12 +58,16 @@ def miss_probability(bound_ns: Floats, limit_ns: Floats, ratios: Floats, proven:
     return np.where(proven & (bound_ns >= limit_ns), 0.0, stats.t.cdf(distance, len(logs) - 1))
 
 
-def run_study(file: Path) -> None:
-    """Run the study, unless the flow engine does not support its jobs; its output goes to standard error."""
-    planned = next(one for one in plan(load_study(file)).points.values() if one.point.engine.kind == "flow").point
-    reason = engine_of(planned.engine).unsupported(planned, planned.machine.build())
+def check_estimates(study: Study, file: Path) -> None:
+    """Raise FabricstudyError if the engine of a study does not support its jobs, which are those of `file`."""
+    point = next(iter(plan(study).points.values())).point
+    reason = engine_of(point.engine).unsupported(point, point.machine.build())
     if reason is not None:
-        raise FabricstudyError(f"{file}: {reason}; candidates are first run on flow: change the jobs of --study")
+        raise FabricstudyError(f"{file}: {reason}; candidates are first run on flow: change its jobs", "unsupported")
+
+
+def run_study(file: Path) -> None:
+    """Run the study; its output goes to standard error."""
     command = [sys.executable, "-P", "-m", "fabricstudy.cli", "run", str(file)]
     if subprocess.run(command, stdout=sys.stderr, check=False).returncode:
         raise FabricstudyError(f"{file}: the run failed; continue with: fabricstudy run {file}")

@@ -395,3 +395,13 @@ def test_a_simulation_of_candidates_needs_jobs_and_a_file(capsys: pytest.Capture
     assert main(line) == 2
     assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "usage"
     assert main([*line, "39"]) == 2
+
+
+def test_jobs_that_flow_does_not_support_are_refused_before_the_search(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    line = ["machine", "candidates", "--nodes", "2000", "--radix", "36", "--json", "--simulate", "--study"]
+    assert main([*line, "next-machine", "--write", str(tmp_path / "next.yaml")]) == 1
+    (error,) = json.loads(capsys.readouterr().out)["errors"]
+    assert error["code"] == "unsupported"
+    assert not list(tmp_path.iterdir())
