@@ -9,9 +9,11 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import stats
 
-from fabricstudy.analysis.candidates import Candidates
+from fabricstudy.analysis.candidates import ALL_TO_ALL_JOB, Candidates
 from fabricstudy.analysis.pair_bytes import PairBytes
 from fabricstudy.cli import main
 from fabricstudy.machine.base import Topology
@@ -22,7 +24,8 @@ from fabricstudy.structure.pareto import is_pareto_efficient, representatives
 from fabricstudy.structure.prices import Prices
 from fabricstudy.study.figures import ScatterFigure
 from fabricstudy.study.file import load_study, validate_study
-from fabricstudy.workflow.candidates import miss_probability, nearest
+from fabricstudy.workflow.candidates import miss_probability, nearest, simulated_front
+from fabricstudy.workload.job import Job
 
 
 def asked(**more: Any) -> Candidates:
@@ -405,3 +408,30 @@ def test_jobs_that_flow_does_not_support_are_refused_before_the_search(
     (error,) = json.loads(capsys.readouterr().out)["errors"]
     assert error["code"] == "unsupported"
     assert not list(tmp_path.iterdir())
+
+
+def test_the_simulated_front_is_of_the_fastest_routing_of_each_candidate(tmp_path: Path) -> None:
+    """a at 10 is slowest, b at 20 faster by UGAL, c at 30 no faster than b, d not simulated; e's bound is above b."""
+    rows = [
+        {"machine": name, "price_per_node": price, "bound_ns": bound_ns, "given": 0}
+        for name, price, bound_ns in [("a", 10, 90.0), ("b", 20, 50.0), ("c", 30, 55.0), ("d", 40, 60.0),
+                                      ("e", 50, 85.0), ("f", 60, 20.0)]
+    ]  # fmt: skip
+    times = [
+        ("a", "minimal", 100, 1.1), ("a", "ugal", 100, 1.2), ("b", "minimal", 90, 1.0), ("b", "ugal", 60, 1.2),
+        ("c", "minimal", 80, 1.0), ("c", "ugal", 80, None), ("d", "minimal", 66, None), ("d", "ugal", 70, None),
+    ]  # fmt: skip
+    folder = tmp_path / "s" / "tables"
+    folder.mkdir(parents=True)
+    table = pd.DataFrame(times, columns=["machine", "routing", "estimate_ns", "ratio"])
+    table.to_parquet(folder / "screening.parquet")
+    found = simulated_front("s", rows, ([0, 1], [2, 3]), [Job(share=1.0, pattern=ALL_TO_ALL_JOB.pattern)], tmp_path)
+    assert [(row["machine"], row["routing"], row["time_ns"]) for row in found["simulated_front"]] == [
+        ("a", "minimal", pytest.approx(110)), ("b", "ugal", pytest.approx(72)),
+    ]  # fmt: skip
+    assert [found[name] for name in ("on_flow", "simulated", "not_simulated", "certainly_worse")] == [4, 3, 2, 1]
+    # Sampled: c took 80 of its bound of 55; d would take its estimate times the mean ratio.
+    mean = np.exp(np.log([1.1, 1.2, 1.0, 1.2, 1.0]).mean())
+    logs = np.log([80 / 55, 66 * mean / 60])
+    distance = (np.log(72 / 20) - logs.mean()) / (logs.std(ddof=1) * np.sqrt(1.5))
+    assert found["better_expected"] == pytest.approx(stats.t.cdf(distance, 1))
