@@ -13,6 +13,7 @@ from fabricstudy.workflow.progress import Progress
 from .conftest import TINY, Workplace
 
 pytestmark = pytest.mark.slow
+SCREEN = "screen: {with: flow, keep: 10 %, sample: 5}\n"
 
 
 def adaptive(seeds: str) -> str:
@@ -45,3 +46,21 @@ def test_only_the_seeds_that_are_needed_are_simulated_once(
     workplace.run("--until", "table")
     assert workplace.started == started, "a wider interval needs no further seed"
     assert (seeds_of(workplace) <= before).all()
+
+
+def test_screened_combinations_are_simulated_with_the_seeds_they_need(workplace: Workplace) -> None:
+    """The time falls with the bandwidth: of eight, a sample of five is simulated, and the fastest with all seeds."""
+    bandwidths = {f"{ratio}": f"{ratio} GB/s" for ratio in (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6)}
+    text = adaptive("{from: 2, to: 4, until: 50 %}").replace("{1: 1 GB/s, 2: 2 GB/s}", str(bandwidths))
+    workplace.write_study(text.replace("[minimal, valiant]", "[minimal]").partition("claims:")[0] + SCREEN)
+    workplace.run("--until", "table")
+    tables = workplace.folder / "results/tiny/tables"
+    rows = pd.read_parquet(tables / "screening.parquet").set_index("alpha")["outcome"]
+    points = pd.read_parquet(tables / "points.parquet")
+    seeds = points[points["engine"] == "caminos"].groupby("alpha")["seed"].count()
+    assert len(rows) == 8 and set(rows) == {"among the fastest", "sampled", "not simulated"}
+    assert set(seeds.index) == set(rows.index[rows != "not simulated"]) and len(seeds) < 8
+    assert set(seeds[rows[seeds.index] == "sampled"]) == {2} and rows["1.6"] == "among the fastest"
+    assert workplace.started == seeds.sum()
+    workplace.run("--until", "table")
+    assert workplace.started == seeds.sum()
