@@ -94,9 +94,9 @@ class SectionCache:
                     check_point(sections.machine.model, sections.routing.model or Minimal(), jobs, traffic)
                 except ConfigError as error:
                     self._mistakes.append(error)
-            if self._mistakes:
-                raise combine_errors(self._mistakes)
-            self._fitting.add(key)
+        if self._mistakes:
+            raise combine_errors(self._mistakes)
+        self._fitting.add(key)
         return sections
 
     def _jobs(self, raw: Any) -> tuple[Section, ...]:

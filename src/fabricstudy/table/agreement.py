@@ -27,11 +27,11 @@ def agreement(plan: Plan, jobs: pd.DataFrame) -> pd.DataFrame:
     """Return the runtimes and slowdowns of each job on two engines, and their ratios over the first engine by name.
 
     Points are compared if they differ in their engine only. An engine with other settings, such as another phit, counts
-    as another engine.
+    as another engine. A job that takes no time, since its messages stay inside nodes, has no row.
     """
     names = engine_names(plan)
     of_point = {point_id: names[plan.points[point_id].point.engine] for point_id in jobs["point_id"].unique()}
-    busy = jobs[(jobs["messages"] > 0) & jobs["runtime_ns"].notna()]
+    busy = jobs[(jobs["messages"] > 0) & (jobs["runtime_ns"] > 0)]
     busy = busy.assign(**{_NAME: busy["point_id"].map(of_point)})
     engines = sorted(busy[_NAME].unique())
     if len(engines) < 2:

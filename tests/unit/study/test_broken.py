@@ -321,6 +321,20 @@ def test_mistakes_of_all_points_and_experiments_are_told(write_study: Callable[[
     ]
 
 
+def test_mistakes_of_an_engine_are_told_after_a_valid_point_of_the_same_machine(
+    write_study: Callable[[dict[str, Any]], Path],
+) -> None:
+    engines = {"of": "engine", "values": {"a": "packet", "b": {"kind": "flow", "batching": 7}}}
+    assert told(the_error(write_study({"sweep": {"e": engines}, "figures": [], "claims": []}))) == [
+        ("out-of-range", "sweep.e.values.b.batching"),
+    ]
+    parts = {"a": {}, "b": {"set": {"engine": "flo"}}, "c": {"set": {"network": {"packet": 2}}}}
+    assert told(the_error(write_study({"sweep": ..., "experiments": parts, "figures": [], "claims": []}))) == [
+        ("unknown-value", "experiments.b.set.engine"),
+        ("invalid-quantity", "experiments.c.set.network.packet"),
+    ]
+
+
 def test_mistakes_of_figures_are_told_beside_those_of_the_base(
     write_study: Callable[[dict[str, Any]], Path],
 ) -> None:

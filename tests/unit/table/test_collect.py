@@ -364,6 +364,14 @@ def test_engines_are_compared_on_the_same_points(tmp_path: Path) -> None:
     assert collect(once, records(once).values(), structures(once)).agreement.empty
 
 
+def test_engines_are_not_compared_on_a_job_that_takes_no_time(tmp_path: Path) -> None:
+    of = planned(tmp_path, slowdown=False, sweep=ENGINES)
+    found = on_two_engines(of)
+    for one in found:
+        one["jobs"][1]["runtime_ns"] = 0.0
+    assert set(collect(of, found, structures(of)).agreement["job"]) == {0}
+
+
 def test_engines_are_compared_by_their_slowdowns(tmp_path: Path) -> None:
     """SST takes twice as long with others and alone, but three times as long with others under Valiant."""
     of = planned(tmp_path, sweep=ENGINES)
