@@ -18,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_extensions(parser)
     words = "run tiny points with known results on the engine of an extension: its kind, or a mapping as in a study"
     parser.add_argument("--check", metavar="ENGINE", help=words)
+    parser.set_defaults(exit_code=lambda rows: int(any(row.get("verdict") == "does not hold" for row in rows)))
 
 
 @with_extensions

@@ -62,7 +62,7 @@ class Engine:
     def probe(self) -> Probe:
         """Look for the program; cheap, and never raises."""
         try:
-            return Probe(self.name, True, version=str(self.kind.probe()))
+            return Probe(self.name, True, version=str(self.kind.probe()).strip())
         except Exception as error:
             reason = str(error) if isinstance(error, EngineFailure) else f"its probe failed: {error!r}"
             return Probe(self.name, False, reason=reason)

@@ -1,6 +1,7 @@
 """One run of a simulator within the limits of its study."""
 
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -56,7 +57,9 @@ def run_program(command: list[str], folder: Path, limits: Limits, record: Record
         raise EngineFailure(f"the simulator wrote more than {limit} to its folder; raise limits.disk in the study")
     if outcome.ended == "missing":
         reason = (folder / "stderr").read_text(errors="replace").strip()
-        remedy = "make it executable, or begin the command with its interpreter"
+        remedy = "install it, or correct the first word of the command"
+        if shutil.which(command[0], path=f"{folder}{os.pathsep}{os.environ.get('PATH', '')}", mode=os.F_OK):
+            remedy = "make it executable, or begin the command with its interpreter"
         raise EngineFailure(f"the simulator could not be started: {reason}; {remedy}")
     if outcome.exit_code < 0:
         raise EngineFailure(f"the simulator was killed by {signal.Signals(-outcome.exit_code).name}")

@@ -11,6 +11,7 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -75,6 +76,8 @@ class Simulator(EngineSettings):
     @classmethod
     def __pydantic_init_subclass__(cls, kind: str = "", **more: Any) -> None:
         _check_contract(cls)
+        if kind:
+            _check_methods(cls)
         super().__pydantic_init_subclass__(kind=kind, **more)
 
     @classmethod
@@ -186,9 +189,20 @@ def _check_contract(kind: type[Simulator]) -> None:
         value = getattr(kind, name)
         if not isinstance(value, wanted) or (item and not all(isinstance(part, item) for part in value)):
             remedy = f"write a {wanted.__name__}" + (f" of {item.__name__}" if item else "")
-            raise _attribute_error(kind, name, f"{value!r:.80} is no value of it", remedy)
+            remedy += ": from fabricstudy.engine.simulator import Caveat" * (item is Caveat)
+            raise _attribute_error(kind, name, f"it cannot be {value!r:.80}", remedy)
     for feature in sorted(kind.features - FEATURES.keys()):
         raise _attribute_error(kind, "features", f"there is no feature '{feature}'", suggestion(feature, FEATURES))
+
+
+def _check_methods(kind: type[Simulator]) -> None:
+    """Raise `ConfigError` for a class without `write`, or with neither `read` nor `read_offered`."""
+    for names in (("write",), ("read", "read_offered")):
+        if all(getattr(kind, name) is getattr(Simulator, name) for name in names):
+            own = [name for name in vars(kind) if not name.startswith("_") and name not in vars(Simulator)]
+            similar = get_close_matches(names[0], own, 1, 0.6)
+            remedy = f"rename {similar[0]}" if similar else f"add: def {names[0]}(self, point, folder)"
+            raise _attribute_error(kind, names[0], f"the class has no method {' or '.join(names)}", remedy)
 
 
 def _attribute_error(kind: type[Simulator], name: str, problem: str, remedy: str) -> ConfigError:

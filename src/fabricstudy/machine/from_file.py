@@ -162,6 +162,10 @@ def _with_nodes(fabric: Fabric) -> Fabric:
     return found
 
 
+MANY_CABLES = 32
+"""Parallel cables between two switches, above which LinkSpeed is probably a rate."""
+
+
 def _parallel(cable: Cable, fabric: Fabric, wanted: int | str | None) -> int:
     """Return the number of parallel cables; only files without such numbers leave it to the study."""
     if wanted is None:
@@ -171,7 +175,11 @@ def _parallel(cable: Cable, fabric: Fabric, wanted: int | str | None) -> int:
         raise ConfigError(problem, "leave the key out", ("links_per_pair",), wanted, "conflicting-keys")
     if isinstance(wanted, int):
         return wanted
-    return whole(fabric.link_speed[cable.head], 1, MAX_PARALLEL_CABLES, f"{cable.where} (LinkSpeed of {cable.head})")
+    speed, where = fabric.link_speed[cable.head], f"{cable.where} (LinkSpeed of {cable.head})"
+    count = whole(speed, 1, MAX_PARALLEL_CABLES, where)
+    if count > MANY_CABLES:
+        warn_once(f"warning: {where}: {count} parallel cables; if this is a rate, write links_per_pair: N")
+    return count
 
 
 class _Node(NamedTuple):

@@ -206,8 +206,8 @@ def _best(effect: Effect, has_seeds: bool) -> str:
 
 
 def _counts(alone: int, tied: int) -> list[str]:
-    """Return the counts above 0 in words; a tie is within run-to-run variation."""
-    return [*[f"alone in {alone}"] * (alone > 0), *[f"tied in {tied}"] * (tied > 0)]
+    """Return the counts above 0 in words; a tie is within run-to-run variation, by few seeds a wide one."""
+    return [*[f"alone in {alone}"] * (alone > 0), *[f"not distinguishable in {tied}"] * (tied > 0)]
 
 
 def _computing_sentence(jobs: pd.DataFrame) -> str:
@@ -221,10 +221,11 @@ def _computing_sentence(jobs: pd.DataFrame) -> str:
     exposed, bubble = (
         number(100 * (known[name] / known["runtime_ns"]).median(), 2) for name in ("exposed_ns", "bubble_ns")
     )
-    rest = "the rest is communication and waiting, such as the bubble of a pipeline"
+    rest = "the rest is communication and waiting"
     if len(known):
         rest = (
-            f"exposed communication is {exposed} %, and bubble {bubble} % (medians of {count_noun(len(known), 'job')})"
+            f"exposed communication is {exposed} %, and other waiting (bubble) {bubble} % (each the median of "
+            f"{count_noun(len(known), 'job')}, so that they need not add up)"
         )
     return f"Computation is {middle} % of the runtime in the median ({text}){several}; {rest}."
 

@@ -103,7 +103,7 @@ def _bandwidths(machines: Sequence[Any]) -> str:
 
 
 def _workloads(points: Sequence[Point]) -> str:
-    """Return patterns, message sizes and nodes of each job, or of all jobs if there are many."""
+    """Return patterns, their key `message` and nodes of each job, or of all jobs if there are many."""
     facts = dict.fromkeys(
         (job.name, job.pattern.kind, getattr(job.pattern, "message_bytes", None), job.node_count(point.machine.nodes))
         for point in points
@@ -115,7 +115,7 @@ def _workloads(points: Sequence[Point]) -> str:
     for name in [f"{len(names)} jobs"] if many else names:
         _, kinds, sizes, nodes = zip(*(fact for fact in facts if many or fact[0] == name), strict=True)
         message_sizes = [int(size) for size in sizes if size is not None]
-        messages = f", messages of {_range(message_sizes, 'message_bytes')}" if message_sizes else ""
+        messages = f", message {_range(message_sizes, 'message_bytes')}" if message_sizes else ""
         several = "" if many else _several([sum(job.name == name for job in point.jobs) for point in points])
         texts.append(f"{name}{several}: {named(list(dict.fromkeys(kinds)))}{messages}, {_range(nodes, 'nodes')} nodes")
     return "; ".join(texts)

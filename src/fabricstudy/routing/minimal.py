@@ -86,9 +86,10 @@ def weight_of_class(machine: Machine) -> Ints:
 
 
 class Minimal(Routing, kind="minimal"):
-    """Shortest paths; on a dragonfly at most one global hop. Ties are split equally hop by hop.
+    """Shortest paths; on a dragonfly at most one global hop. Packets are sprayed over ties, hop by hop.
 
-    That is equal-cost multipath per packet, without the collisions of flows that `ecmp` has.
+    Analyses, bounds and flow split ties equally. On packet and CAMINOS a packet takes a tied output that has room, so that
+    a slow path carries less than that; `ecmp` has flows on one path each.
     """
 
     def routes(self, machine: Machine) -> Routes:

@@ -181,7 +181,8 @@ def _check_job_names(study: Study, rows: Sequence[PointRow], points: Mapping[str
                 name = next(name for name in names if names.count(name) > 1)
                 problem = f"several jobs of one point have the name '{name}', so that job_name is ambiguous"
                 reduction = "mean" if getattr(selection, "parts", ()) else "geometric-mean"
-                remedy = f"use distinct names, their number (job), or reduce_jobs: {reduction}"
+                reduction = f"reduce_jobs: {reduction}" + " without `table`" * (selection.table != "jobs")
+                remedy = f"use distinct names, their number (job), or {reduction}"
                 raise _refusal(problem, remedy, path)
 
 

@@ -330,13 +330,19 @@ def test_the_check_finds_what_is_wrong(
         write(tmp_path, *changes)
         capsys.readouterr()
         arguments = ["--extensions", str(tmp_path / "linksim_engine.py"), "--check", "linksim", "--json"]
-        assert main(["list", "engines", *arguments]) == 0
-        return {row["name"]: row["verdict"] for row in json.loads(capsys.readouterr().out)}
+        code = main(["list", "engines", *arguments])
+        found = {row["name"]: row["verdict"] for row in json.loads(capsys.readouterr().out)}
+        assert code == int("does not hold" in found.values())
+        return found
 
     right = verdicts()
-    assert set(right.values()) == {"holds"} and len(right) >= 12
+    refused = {"two streams on parallel cables", "slowdown by a job that starts 5 ms later"}
+    assert {name for name in right if right[name] != "holds"} == refused and len(right) >= 16
     # The rest needs some of these checks.
-    some = {"a stream of 1 MB", "three senders to one node", "slowdown where nothing is shared", "same seed"}
+    some = {
+        "a stream of 1 MB", "a stream on slow cables", "three senders to one node", "slowdown where nothing is shared",
+        "direction of links", "same seed",
+    }  # fmt: skip
     monkeypatch.setattr(engine_check, "_TIMES", tuple(one for one in engine_check._TIMES if one[0] in some))
     trusting = verdicts(('!= [["complete"]]', '== [["never"]]'))
     wrong = {name for name in trusting if trusting[name] != right[name]}
@@ -344,6 +350,10 @@ def test_the_check_finds_what_is_wrong(
     fast = verdicts(("/ 1e9 /", "/ 0.5e9 /"))
     assert fast["a stream of 1 MB"] == fast["three senders to one node"] == "does not hold"
     assert fast["slowdown where nothing is shared"] == fast["same seed"] == "holds"
+    equal = verdicts(("self._rate(edge['bandwidth_Bps'])", "self._rate(host.bandwidth_Bps)"))
+    assert [name for name in equal if equal[name] != right[name]] == ["a stream on slow cables"]
+    turned = verdicts(("load[int(link)]", "load[int(link) ^ 1]"))
+    assert [name for name in turned if turned[name] != right[name]] == ["direction of links"]
     refusing = verdicts(("        return None\n", '        return "never"\n'))
     assert set(refusing.values()) == {"refused"}
 
@@ -432,3 +442,28 @@ class TestBuiltPoint:
     def test_the_traffic_matrix_has_the_shares(self, traffic: str, shares: Floats) -> None:
         point = point_on(LINE, jobs=[], offered={"traffic": traffic, "load": 0.5})
         assert BuiltPoint(point, point.machine.build(), load=0.5).traffic_matrix() == pytest.approx(shares)
+
+
+@pytest.mark.parametrize(
+    "change, renamed",
+    [
+        (("def read(self", "def raed(self"), "raed"),
+        (("def write(self", "def wirte(self"), "wirte"),
+        (("def read(self", "def outcome(self"), None),
+    ],
+)
+def test_a_required_method_that_is_missing_is_told_when_the_file_is_loaded(
+    change: tuple[str, str], renamed: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, change)
+    assert main(["plan", str(path), "--json"]) == 1
+    (error,) = json.loads(capsys.readouterr().out)["errors"]
+    assert error["code"] == "extension"
+    assert renamed is None or error["remedy"] == f"rename {renamed}"
+
+
+def test_an_engine_on_one_core_is_not_checked_on_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path)
+    arguments = ["--extensions", str(tmp_path / "linksim_engine.py"), "--check", "{kind: linksim, processes: 2}"]
+    assert main(["list", "engines", *arguments, "--json"]) != 0
+    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "unsupported"

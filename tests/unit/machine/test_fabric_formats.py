@@ -577,6 +577,13 @@ def test_parallel_cables_of_slurm_are_of_the_study(
     assert any("links_per_pair: LinkSpeed" in message for message in caplog.messages)
 
 
+def test_a_rate_as_the_number_of_cables_is_warned_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    warn_once.cache_clear()
+    (tmp_path / "t").write_text(TRUNKS.replace("LinkSpeed=4", "LinkSpeed=100"))
+    assert machine_of(tmp_path, "t", links_per_pair="LinkSpeed").cable_count.tolist() == [100, 2]
+    assert sum("links_per_pair: N" in message for message in caplog.messages) == 1
+
+
 def test_parallel_cables_are_of_one_source(tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text("from,to,count\na,b,2\n")
     with pytest.raises(ValidationError):

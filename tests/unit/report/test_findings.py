@@ -117,7 +117,9 @@ def test_comparisons_won_alone_are_counted_apart_from_ties(make: Make) -> None:
     assert found is not None
     assert found.axes[0].times_alone == {"minimal": 1, "valiant": 0}
     assert found.axes[0].times_best == {"minimal": 4, "valiant": 3}
-    assert "minimal alone in 1 and tied in 3; valiant tied in 3" in " ".join(sentences(case.tables, found))
+    assert "minimal alone in 1 and not distinguishable in 3; valiant not distinguishable in 3" in " ".join(
+        sentences(case.tables, found)
+    )
     assert found.grid.rows[0][-2:] == ["minimal: 1", "minimal: 4; valiant: 3"]
 
 
@@ -280,9 +282,9 @@ def test_what_was_computed_is_told_apart(make: Make) -> None:
     jobs = case.tables.jobs.head(4).assign(runtime_ns=100.0, compute_ns=[0.0, 20.0, 40.0, 90.0])
     assert "40 % of the runtime in the median (20 to 90 %, 3 jobs); " in told(case, jobs=jobs)
     assert "streams of a rank" in told(case, jobs=jobs.assign(compute_ns=[0.0, 20.0, 40.0, 110.0]))
-    assert "the bubble of a pipeline" in told(case, jobs=jobs)
+    assert "the rest is communication and waiting" in told(case, jobs=jobs)
     known = jobs.assign(exposed_ns=[np.nan, 30.0, 50.0, 4.0], bubble_ns=[np.nan, 50.0, 10.0, 6.0])
-    assert "exposed communication is 30 %, and bubble 10 % (medians of 3 jobs)." in told(case, jobs=known)
+    assert "exposed communication is 30 %, and other waiting (bubble) 10 %" in told(case, jobs=known)
 
 
 def test_slowdowns_are_told(make: Make) -> None:

@@ -103,7 +103,7 @@ def test_machines_workloads_and_source_stand_at_the_top(make: Make, tmp_path: Pa
     top = page.text[: page.text.index("Key findings")]
     assert "alpha: 0.5 and 2; routing: minimal and valiant; message: " in top
     assert "dragonfly (2 variants): 72 nodes, 36 routers, local 1 GB/s, global 500 MB/s to 2 GB/s, host 1 GB/s" in top
-    assert "app: ring, messages of 1 kB to 1 MB, 72 nodes" in top
+    assert "app: ring, message 1 kB to 1 MB, 72 nodes" in top
     assert f"Source {HOSTILE} and somebody" in top
     claims = make(figures=[]).tables.claims.assign(claim_verdict="differs")
     case = make(figures=[])

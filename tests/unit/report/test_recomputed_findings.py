@@ -156,7 +156,9 @@ def check_effect(world: World, found: re.Match[str]) -> None:
         leaders = [label for label in best if (best[label], alone[label]) == ahead]
         assert any(counts[2].startswith(f"{label} ") for label in leaders)
         for label in best:
-            told = re.search(rf"(?:^|; ){re.escape(label)} (?:alone in (\d+))?(?: and )?(?:tied in (\d+))?", counts[2])
+            told = re.search(
+                rf"(?:^|; ){re.escape(label)} (?:alone in (\d+))?(?: and )?(?:not distinguishable in (\d+))?", counts[2]
+            )
             if told and any(told.groups()):
                 assert [int(one or 0) for one in told.groups()] == [alone[label], best[label] - alone[label]]
     else:

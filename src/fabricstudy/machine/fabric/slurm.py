@@ -94,7 +94,7 @@ def fabric_of_switches(switches: Sequence[Switch]) -> Fabric:
             raise InputFileError("two switches below each other", "keep one of the lines", cable.where, cable.head)
     speeds = {name: switch.speed for switch in switches for name in expanded(switch.name, switch.where)}
     if cables:
-        hint = "; LinkSpeed of the file has no effect unless links_per_pair: LinkSpeed is set"
+        hint = "; LinkSpeed of the file is a number of cables with links_per_pair: LinkSpeed, and has no effect without"
         warn_once(
             f"warning: a topology of Slurm has neither bandwidths nor numbers of cables: {len(cables)} pairs of "
             "switches have one cable each, or links_per_pair of the study, of the bandwidth that it sets"
