@@ -144,7 +144,7 @@ def _effect_sentences(changes: Effects | None, meanings: Mapping[str, str]) -> l
         least, middle, most = (number(factor, 3) for factor in growth.factors)
         spread = f" in the median ({least} to {most}, {growth.comparisons} comparisons)" * (growth.comparisons > 1)
         ends = f"from {named(growth.axis)} {growth.least} to {growth.most}"
-        parts.append(f"The {noun} grows by a factor of {middle}{spread} {ends}.")
+        parts.append(f"The {noun} changes by a factor of {middle}{spread} {ends}.")
     for crossing in changes.crossings[:_MOST_AXES]:
         best = (
             f"{label} {f'from {low} to {high}' if low != high else f'at {low}'}" for label, low, high in crossing.best

@@ -299,7 +299,8 @@ def spot_check_summary(tables: Tables) -> list[str]:
     done = tables.points[tables.points["status"] == DONE].groupby("engine")["point_id"].nunique()
     compared = tables.points.loc[tables.points["experiment"] != SPOT_CHECK, "engine"].unique()
     return [
-        f"Spot check: {done.get(name, 0):,} points were simulated on {name}. {_runtime_ratio(tables, name, by)}"
+        f"Spot check: simulated on {name}: {count_noun(int(done.get(name, 0)), 'point')}. "
+        f"{_runtime_ratio(tables, name, by)}"
         for name, by in _checked_engines(tables).items()
         if by not in compared
     ]
@@ -311,7 +312,10 @@ def _runtime_ratio(tables: Tables, name: str, by: str) -> str:
     pairs = pairs[(pairs["engine_a"] == by) | (pairs["engine_b"] == by)]
     if pairs.empty:
         drawn = rows.loc[rows["engine"] == by, "point_id"].nunique()
-        return f"None of the {drawn} points drawn for {by} was done on both: the error is unknown."
+        words = (
+            f"None of the {drawn} points drawn for {by} was done on both" if drawn else f"No point was drawn for {by}"
+        )
+        return f"{words}: the error is unknown."
     # The denominator is the first engine in alphabetical order.
     ratio = pairs["ratio"] if by < name else 1 / pairs["ratio"]
     low, middle, high = (number(value, 3) for value in (ratio.min(), ratio.median(), ratio.max()))

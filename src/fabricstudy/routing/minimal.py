@@ -88,8 +88,8 @@ def weight_of_class(machine: Machine) -> Ints:
 class Minimal(Routing, kind="minimal"):
     """Shortest paths; on a dragonfly at most one global hop. Packets are sprayed over ties, hop by hop.
 
-    Analyses, bounds and flow split ties equally. On packet and CAMINOS a packet takes a tied output that has room, so that
-    a slow path carries less than that; `ecmp` has flows on one path each.
+    Analyses, bounds and flow split ties equally. On packet and CAMINOS a packet takes a tied output that has room, so
+    that a slow path carries less than that; `ecmp` has flows on one path each.
     """
 
     def routes(self, machine: Machine) -> Routes:

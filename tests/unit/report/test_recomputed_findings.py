@@ -332,7 +332,7 @@ CHECKS: list[tuple[str, Callable[[World, re.Match[str]], None]]] = [
     (rf"(?:Largest effect: |The axis )(?P<axis>[\w.-]+) changes the (?P<noun>.+?) by a factor of (?P<median>{NUMBER})"
      rf"(?: in the median)?(?: \(within run-to-run variation\))?(?: and (?P<most>{NUMBER}) at most)?, all else equal\. "
      r"(?P<best>.*)\.$", check_effect),
-    (rf"The (?P<noun>.+) grows by a factor of (?P<factor>{NUMBER}).* from (?P<axis>[\w.-]+) (?P<least>.+) to "
+    (rf"The (?P<noun>.+) changes by a factor of (?P<factor>{NUMBER}).* from (?P<axis>[\w.-]+) (?P<least>.+) to "
      r"(?P<most>.+)\.$", check_growth),
     (r"Best (?P<axis>[\w.-]+) by (?P<by>[\w.-]+): (?P<best>.*)\.$", check_crossing),
     (rf"Run-to-run variation of the .+: a factor of (?P<median>{NUMBER}) in the median and "
