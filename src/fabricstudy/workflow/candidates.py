@@ -26,12 +26,16 @@ MARGIN = 1.05
 
 
 def nearest(rows: Sequence[dict[str, Any]], count: int) -> tuple[list[int], list[int]]:
-    """Return the candidates that are simulated, by number: those nearest to the front of price and bound, and a sample.
+    """Return the candidates that are simulated, by number: those nearest to the front, and a sample.
+
+    The front is that of price, bound and the least possible taper, which tells apart what has the same bound.
 
     They are taken in whole layers: the front, the front of those without it, and so on, at least one. The sample is
     drawn of the others, by a digest of their labels.
     """
-    costs = np.array([[row["price_per_node"], row["bound_ns"]] for row in rows]).round(6)
+    costs = np.array(
+        [[row["price_per_node"], row["bound_ns"], max(1.0, row["taper_lower"])] for row in rows]
+    ).round(6)  # fmt: skip
     left, near = np.arange(len(rows)), list[int]()
     while len(left):
         front = is_pareto_efficient(costs[left])

@@ -372,11 +372,18 @@ def test_each_listed_machine_says_what_it_has_over_the_next_cheaper_one() -> Non
 def test_whole_layers_nearest_to_the_front_are_simulated_and_a_sample_of_the_others() -> None:
     """Of a 20 x 20 grid of prices and bounds, layers are squares' lower corners: one point, then two, ..."""
     grid = [(price, bound) for price in range(1, 21) for bound in range(1, 21)]
-    rows = [{"machine": f"{price} {bound}", "price_per_node": price, "bound_ns": bound} for price, bound in grid]
+    rows = [
+        {"machine": f"{price} {bound}", "price_per_node": price, "bound_ns": bound, "taper_lower": 0.5}
+        for price, bound in grid
+    ]
     near, sample = nearest(rows, 20 + 25)
     assert sorted(grid[item] for item in near) == sorted(pair for pair in grid if sum(pair) <= 7)  # 1 + 2 + ... + 6
     assert len(set(sample)) == 20 and not set(sample) & set(near)
     assert nearest(rows[:30], 900) == (list(nearest(rows[:30], 900)[0]), [])
+    least_taper = [*rows, {"machine": "last", "price_per_node": 20, "bound_ns": 20, "taper_lower": 2.0}]
+    assert len(rows) not in nearest(least_taper, 45)[0]
+    tapered = [row | {"taper_lower": 2.0} for row in rows]
+    assert len(rows) in nearest([*tapered, least_taper[-1] | {"taper_lower": 1.0}], 45)[0]
 
 
 @pytest.mark.parametrize("proven", [False, True])
