@@ -310,8 +310,8 @@ def _reasons(points: pd.DataFrame) -> TextTable:
 def _provenance(study: Study, tables: Tables) -> list[tuple[str, str]]:
     points = tables.points.drop_duplicates("point_id")
     started, memory = points["started"].dropna(), points["memory_bytes"].max()
-    named = points.loc[points["version"].notna(), ["engine", "version"]].agg(" ".join, axis=1)
-    engines, hosts = (", ".join(sorted(values.unique())) or "none" for values in (named, points["host"].dropna()))
+    named = points["engine"].astype("string") + " " + points["version"].astype("string")
+    engines, hosts = (", ".join(sorted(of.dropna().unique())) or "none" for of in (named, points["host"]))
     cpu_s, overhead_s = (number(points[name].sum()) for name in ("cpu_s", "overhead_cpu_s"))
     of_points = [
         ("engines", engines),
