@@ -5,6 +5,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -116,8 +117,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     asked["given_machines"] = {label: machine for label, (_, machine) in given.items()}
     analysis = validated(_Asked, {"candidates": asked}, {"folder": folder}).candidates
     if args.simulate and file:
-        label, machine, _ = next(analysis.written())
-        written = _study(analysis, asked["jobs"], {label: machine}, "besta-2014", "us", None) | {"engine": "flow"}
+        machines = {label: machine for label, machine, _ in islice(analysis.written(), 1)}
+        machines = machines or {label: _as_written(source, folder)[0] for label, (source, _) in given.items()}
+        written = _study(analysis, asked["jobs"], machines, "besta-2014", "us", None) | {"engine": "flow"}
         check_estimates(validated(Study, written, {"folder": folder}), file)
     with progress_spinner(f"analysing candidates; {_HOW_LONG}") as show_progress:
         candidates = analysis.found(show_progress, every_bound=args.all)

@@ -17,7 +17,6 @@ from fabricstudy.core.arrays import Floats
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.store import Record
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.graph import Machine
 
 from .attempt import attempt_point
 from .built_point import BuiltPoint
@@ -78,11 +77,11 @@ class _Trial:
     """Runs points on an engine."""
 
     def __init__(self, settings: Simulator) -> None:
-        self._settings, self._machine = settings, LINE
+        self._settings, self.machine = settings, LINE
         if self.record(jobs=[_send("2 kB", 2, 0)])["status"] == "unsupported":
             refused = self.record(machine=TREE, jobs=[_send("2 kB", 2, 0)])["status"] == "unsupported"
-            self._machine = LINE if refused else TREE
-        self.cables = 1 if self._machine is LINE else 2
+            self.machine = LINE if refused else TREE
+        self.cables = 1 if self.machine is LINE else 2
         """Cables between the routers of neighbours."""
 
     def record(self, command: list[str] | None = None, **parts: Any) -> Record:
@@ -91,7 +90,7 @@ class _Trial:
         engine = Engine(kind) if command is None else _Replaced(kind, command)
         network = {"packet": "2 kB", "router_latency": "100 ns"}
         point = Point.model_validate(
-            {"machine": self._machine, "routing": "minimal", "network": network, "engine": self._settings, "seed": 1}
+            {"machine": self.machine, "routing": "minimal", "network": network, "engine": self._settings, "seed": 1}
             | parts
         )
         limits = Limits.model_validate({"time": f"{HANG_S if command else 60} s"})
@@ -118,20 +117,12 @@ class _Trial:
         """Return the runtime of the first job."""
         return self.runtimes_ns(*jobs)[0]
 
-    def changed(self, **keys: Any) -> dict[str, Any]:
-        """Return the machine with other keys."""
-        return self._machine | keys
-
     def links_bytes(self) -> Floats:
         """Return the bytes on each link after 1 MB from node 0 to node 2."""
         found = self.done(jobs=[_send("1 MB", 2, 0)])["links_bytes"]
         if found is None:
             raise _Refused("not measured")
         return np.asarray(found, dtype=np.float64)
-
-    @property
-    def machine(self) -> Machine:
-        return built(Topology.model_validate(self._machine)).machine
 
 
 def _send(message: str, *nodes: int, name: str = "app", **more: Any) -> dict[str, Any]:
@@ -185,12 +176,13 @@ def _over_bound(trial: _Trial) -> float:
 
 def _bytes_into_last(trial: _Trial) -> float:
     """Return the bytes into the router of node 2, less those out of it, of which there are none."""
-    at, links_bytes = trial.machine.node_router[2], trial.links_bytes()
-    return float(links_bytes[trial.machine.link_head == at].sum() - links_bytes[trial.machine.link_tail == at].sum())
+    machine, links_bytes = Topology.model_validate(trial.machine).build(), trial.links_bytes()
+    at = machine.node_router[2]
+    return float(links_bytes[machine.link_head == at].sum() - links_bytes[machine.link_tail == at].sum())
 
 
 def _slow_cables(trial: _Trial) -> float:
-    slow = trial.changed(bandwidth={"links": "0.5 GB/s", "host": "1 GB/s"})
+    slow = trial.machine | {"bandwidth": {"links": "0.5 GB/s", "host": "1 GB/s"}}
     return trial.runtimes_ns(_send("1 MB", 2, 0), machine=slow)[0]
 
 

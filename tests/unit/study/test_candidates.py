@@ -442,3 +442,17 @@ def test_the_simulated_front_is_of_the_fastest_routing_of_each_candidate(tmp_pat
     logs = np.log([80 / 55, 66 * mean / 60])
     distance = (np.log(72 / 20) - logs.mean()) / (logs.std(ddof=1) * np.sqrt(1.5))
     assert found["better_expected"] == pytest.approx(stats.t.cdf(distance, 1))
+
+
+def test_jobs_are_checked_on_the_incumbent_where_no_candidate_fits(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "mine.yaml").write_text(json.dumps({"machine": OLD}))
+    jobs = [{"share": 0.5, "pattern": {"kind": "ring", "message": "1 MB"}}] * 2
+    study = {"study": "two", "machine": OLD, "routing": "minimal", "engine": "packet",
+             "jobs": [job | {"name": name} for job, name in zip(jobs, "ab", strict=True)]}  # fmt: skip
+    (tmp_path / "two.yaml").write_text(json.dumps(study))
+    line = ["machine", "candidates", "--nodes", "60", "--max-nodes", "60", "--radix", "3", "--families", "polarfly"]
+    more = ["--with", str(tmp_path / "mine.yaml"), "--study", str(tmp_path / "two.yaml"), "--json", "--simulate"]
+    assert main([*line, *more, "--write", str(tmp_path / "next.yaml")]) == 1
+    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "unsupported"
