@@ -110,7 +110,7 @@ class BookSim2(Simulator, kind="booksim2"):
 
     def cycle_ns(self, point: BuiltPoint) -> float:
         """Return the time of a flit on a link."""
-        return float(self.flit_bytes / point.one_bandwidth_Bps() * 1e9)
+        return float(self.flit_bytes / point.common_bandwidth_Bps() * 1e9)
 
     def cycles(self, point: BuiltPoint) -> dict[str, int]:
         """Return the latency of each link class and of the links of nodes in cycles."""

@@ -141,7 +141,7 @@ class Htsim(Simulator, kind="htsim"):
         if config.faults is not None:
             raise Unsupported("htsim has no degraded machines; leave machine.faults out, or use packet")
         latencies, router_ns = self.latencies_ns(point), point.network.router_latency_ns
-        rate_gbps = point.one_bandwidth_Bps() * 8e-9
+        rate_gbps = point.common_bandwidth_Bps() * 8e-9
         if rate_gbps % 1 or any(ns % 1 for ns in (router_ns, *latencies)) or 0 in latencies:
             raise Unsupported("htsim has whole Gbit/s and ns, 1 ns or more; change machine.bandwidth or the latencies")
         pod = prod(down[:2]) if len(down) == 3 else machine.nodes
@@ -163,7 +163,7 @@ class Htsim(Simulator, kind="htsim"):
         (folder / MATRIX).write_text(self.matrix(point, sent))
         strategy = self.paths or PATHS[self.transport][0]
         mtu = packet_bytes + (HEADER_BYTES if self.transport == "eqds" else 0)
-        rate_mbps, end_us = round(point.one_bandwidth_Bps() * 8e-6), ceil(self.deadline_ns / 1000)
+        rate_mbps, end_us = round(point.common_bandwidth_Bps() * 8e-6), ceil(self.deadline_ns / 1000)
         words = f"-nodes {point.machine.nodes} -tm {MATRIX} -o log -linkspeed {rate_mbps} -end {end_us} -mtu {mtu}"
         if self.transport == "swift":
             words += f" -flowsize {int(sent.size_bytes[0] // packet_bytes) - 1}"
@@ -181,7 +181,7 @@ class Htsim(Simulator, kind="htsim"):
 
     def window_packets(self, point: BuiltPoint) -> int:
         """Return the packets that a node can send until the first one is acknowledged over the longest path."""
-        latencies, rate = self.latencies_ns(point), float(point.one_bandwidth_Bps()) / 1e9
+        latencies, rate = self.latencies_ns(point), float(point.common_bandwidth_Bps()) / 1e9
         packet_ns, ack_ns = (float(point.network.packet_bytes) + HEADER_BYTES) / rate, HEADER_BYTES / rate
         routers_ns = (2 * len(latencies) - 1) * float(point.network.router_latency_ns)
         return ceil((4 * sum(latencies) + 2 * routers_ns + 2 * len(latencies) * (packet_ns + ack_ns)) / packet_ns)

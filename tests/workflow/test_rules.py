@@ -27,6 +27,13 @@ module fabricstudy:
 use rule * from fabricstudy exclude report
 
 
+use rule workload from fabricstudy with:
+    threads: 1
+    message: "Placing at my site {{wildcards.study}} with {{resources.mem_mb}}"
+    resources:
+        mem_mb=1234,
+
+
 rule slowest:
     input: "results/tiny/tables/jobs.parquet"
     output: "slowest.csv"
@@ -103,6 +110,7 @@ def test_a_workflow_with_a_storage_adds_rules_and_replaces_ours(after_run: Workp
     assert done.returncode == 0, done.stderr
     jobs = pd.read_parquet(folder / "results/tiny/tables/jobs.parquet")
     assert len(jobs) == 12 and set(jobs["job_name"]) == {"solver"} and after_run.started == 12
+    assert "Placing at my site tiny with 1234" in done.stderr
 
 
 def test_definitions_can_be_read_without_us(after_run: Workplace) -> None:

@@ -13,7 +13,7 @@
 //! * else: the channels are divided among `hop_classes` classes of hops, and hop k of a packet uses those of class k, or of
 //!   the last one.
 //!
-//! To its node a packet leaves by any channel: a node takes all that comes, so nothing can wait in a circle there.
+//! A packet leaves to its node on any channel: nodes accept all packets, so that no cyclic dependency arises there.
 
 mod detours;
 

@@ -19,14 +19,14 @@ use library::tree::Tree;
 use crate::max_min::Part;
 use crate::settings::Settings;
 
-/// Paths of a message at a time, where they are drawn or chosen, and its packets are not fewer. On large machines fewer
-/// are drawn: there the messages of more nodes even out, and a flow with many links takes long.
+/// Maximum number of paths of a message at a time, if they are drawn or chosen; at most one per packet. On large
+/// machines, fewer are drawn: the messages of many nodes average out, and flows over many links are costly.
 const MOST_DRAWN: usize = 64;
 const FEWEST_DRAWN: usize = 8;
 const DRAWN_OF_ALL_NODES: usize = 4608;
 const CHOSEN: usize = 16;
 
-/// Parts of a message, and how long it takes beside its own length.
+/// Links of a message with the fraction of its bytes on each, and the latency in addition to the transmission time.
 #[derive(Debug, Clone, Default)]
 pub struct Route {
     pub parts: Vec<Part>,

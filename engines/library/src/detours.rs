@@ -19,7 +19,7 @@ pub enum Towards {
     Group(usize),
 }
 
-/// Places, and what is known of the lightest paths; rows are found when they are first asked for.
+/// Intermediates of detours, and tables of minimum-weight paths, whose rows are computed on first use.
 #[derive(Debug, Default)]
 pub struct Detours {
     is_ugal: bool,
@@ -86,8 +86,9 @@ impl Detours {
         }
     }
 
-    /// Draw a place that leads away from the first and the last router, with a number below the one given. Valiant draws
-    /// once. UGAL draws again: a packet with nothing but the minimal path would wait for it, and hold up all behind it.
+    /// Draw a place that leads away from the first and the last router, with a number below the one given. Valiant
+    /// draws once. UGAL draws again: a packet without a detour could only wait for the minimal path, and would block
+    /// those behind it.
     pub fn draw(&self, ends: [usize; 2], mut below: impl FnMut(usize) -> usize) -> Option<usize> {
         let again = self.is_ugal && self.drawn.iter().any(|&place| self.leads_away(ends, place));
         loop {
@@ -142,7 +143,7 @@ impl Detours {
         graph.lightest(here, &self.class_weight, weights).copied().collect()
     }
 
-    /// Return the hops of the lightest path; of several, of the one with most.
+    /// Return the maximum number of hops over all minimum-weight paths.
     pub fn hops(&mut self, graph: &Graph, from: usize, goal: usize) -> u32 {
         if self.computes {
             return graph.grid().distance(from, goal) as u32;

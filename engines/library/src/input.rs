@@ -59,7 +59,7 @@ impl Lines {
 
     pub fn numbers<const N: usize>(&mut self, what: &str) -> Result<[usize; N], BadFile> {
         if !self.next()? {
-            return Err(self.bad(&format!("the file ends where '{}' should stand", what)));
+            return Err(self.bad(&format!("the file ends, but '{}' is expected", what)));
         }
         let mut values = [0; N];
         let mut words = self.line.split_ascii_whitespace();
@@ -91,7 +91,7 @@ impl Lines {
     /// Return the meaning of a word of the line read last.
     pub fn choice<T: Copy>(&self, word: &str, meanings: &[(&str, T)]) -> Result<T, BadFile> {
         let found = meanings.iter().find(|(known, _)| *known == word);
-        found.map(|(_, meaning)| *meaning).ok_or_else(|| self.bad(&format!("knows no {word}")))
+        found.map(|(_, meaning)| *meaning).ok_or_else(|| self.bad(&format!("unknown value {word}")))
     }
 
     /// Read a line of `word` and one whole number.

@@ -41,7 +41,8 @@ pub struct OperationFile {
     pub gaps_ps: Vec<Option<u64>>,
     pub streams: usize,
     pub operations: Vec<ListedOperation>,
-    /// What needs each operation, sorted by that: twice the operation, plus 1 if it waits for the start alone.
+    /// Dependents of each operation, sorted by operation: twice the number of the dependent, plus 1 if it waits only
+    /// for the start.
     pub dependents: Vec<u32>,
     /// For each operation the first of its dependents, and the end of all.
     pub first_dependent: Vec<u32>,

@@ -7,8 +7,8 @@
 //! * A receive has ended when it has started and its message has arrived.
 //! * A rank finishes with the last of its operations, a job with the last of its ranks.
 //! * A rank of a background job begins again when its operations have ended and its messages have arrived, without a
-//!   barrier, until all other jobs have finished. A rank whose round can take no time has one round, and its messages
-//!   are there in all rounds of others.
+//!   barrier, until all other jobs have finished. A rank whose round takes no time executes one round; its messages
+//!   then count as received in all rounds of other ranks.
 
 use std::collections::VecDeque;
 use std::fmt::Debug;

@@ -18,11 +18,12 @@ pub enum Kind {
     Valiant,
     /// Minimal or a detour as Valiant makes them, though never through the first or last router or group.
     Ugal,
-    /// Next hops of the machine's file, by their shares; by what waits for them; and its paths, drawn at the first router.
+    /// Next hops listed in the machine's file, drawn by their weights (`Table`) or chosen by queue length
+    /// (`AdaptiveTable`); or listed paths, drawn at the source router (`Paths`).
     Table,
     AdaptiveTable,
     Paths,
-    /// Of the links of minimal the one that the hash of a flow selects.
+    /// The link of minimal routing that the hash of the flow selects.
     Ecmp,
 }
 

@@ -2,9 +2,9 @@
 //! and wait in an unbounded queue of their node. The latency, from the due time to the arrival of the last byte, includes
 //! this queue.
 //!
-//! After the warm-up follow batches of equal length. Messages due in a batch are measured; load continues until all of them
-//! have arrived, for as many measured windows as `drain` at most; not at all if the backlog has grown in the second half of
-//! the window: then the load is not sustained, and latencies grow with the length of the run.
+//! After the warm-up follow batches of equal length. Messages due in a batch are measured; load continues until all of
+//! them have arrived, for at most `drain` times the length of the window; not at all if the backlog has grown in the
+//! second half of the window: then the load is not sustained, and latencies grow with the length of the run.
 
 use crate::histogram::Histogram;
 use crate::result::Fields;

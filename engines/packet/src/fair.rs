@@ -2,9 +2,9 @@
 //! job's packets goes first.
 //!
 //! Arbitration that looks at no more than one router is unfair to nodes far away, and past saturation starves them
-//! (Abts and Weisser, SC 2007): then the links that only they use stand idle. A packet's priority is the time by which
-//! the routers of its job, on average, had sent as many packets as its source router has; so jobs that send little have
-//! no advantage over those that send much.
+//! (Abts and Weisser, SC 2007): then the links that only they use stand idle. The priority of a packet is an estimate
+//! of the time at which the routers of its job, on average, had sent as many packets as its source router has sent by
+//! now; so jobs that send little have no advantage over those that send much.
 
 /// Packets that have entered the network, job by job.
 #[derive(Debug, Default)]

@@ -8,13 +8,13 @@ use library::operations::{Operations, Posted};
 use library::result::Fields;
 
 use crate::background::Background;
-use crate::network::{Arrival, Happening, Network, Piece};
+use crate::network::{Arrival, Network, NetworkEvent, Piece};
 use crate::settings::Settings;
 
 /// Progress of a message at its source, and its destination.
 #[derive(Debug, Clone, Copy, Default)]
 struct Departure {
-    /// When the last packet of those that have left has.
+    /// When the last packet that has left did so.
     last: u64,
     /// Bytes that have not.
     to_leave: u32,
@@ -78,21 +78,21 @@ impl Jobs {
         while !self.operations.are_finished() {
             // Background ranks never end.
             match self.network.next().filter(|_| !self.operations.are_stuck()) {
-                Some(Happening::Ready(interface) | Happening::Acknowledged(interface)) => self.send(interface),
-                Some(Happening::Timer(timer)) if self.background.has(timer) => {
+                Some(NetworkEvent::Ready(interface) | NetworkEvent::Acknowledged(interface)) => self.send(interface),
+                Some(NetworkEvent::Timer(timer)) if self.background.has(timer) => {
                     let (posted, (time, timer)) = self.background.post(timer, self.network.now, &self.operations);
                     self.network.set_timer(time, timer);
                     self.post(posted);
                 }
-                Some(Happening::Timer(operation)) => {
+                Some(NetworkEvent::Timer(operation)) => {
                     self.operations.end_active(operation, self.network.now);
                     self.take_actions();
                 }
-                Some(Happening::Arrived(message)) if self.background.has(message) => {
+                Some(NetworkEvent::Arrived(message)) if self.background.has(message) => {
                     let (send, posted_at) = self.background.arrive(message);
                     self.count_arrival(send, posted_at);
                 }
-                Some(Happening::Arrived(send)) => {
+                Some(NetworkEvent::Arrived(send)) => {
                     self.arrive(send);
                     self.take_actions();
                 }

@@ -6,7 +6,7 @@ use library::offered::{Source, Target};
 use library::result::Fields;
 use library::window::Measured;
 
-use crate::network::{Arrival, Happening, Network, Piece};
+use crate::network::{Arrival, Network, NetworkEvent, Piece};
 use crate::settings::{Offered, Settings};
 
 /// Standard deviations that the growth of the backlog exceeds if it is more than chance.
@@ -77,7 +77,7 @@ impl OfferedTraffic {
             let now = self.network.now;
             self.measured.count_until(now);
             match happening {
-                Happening::Timer(timer) if timer == clock => {
+                NetworkEvent::Timer(timer) if timer == clock => {
                     if now == warmup {
                         before = self.network.link_counts().0;
                         self.network.set_timer(end, clock);
@@ -92,9 +92,9 @@ impl OfferedTraffic {
                     }
                     self.network.set_timer((now + window.batch).min(window.limit()), clock);
                 }
-                Happening::Timer(node) => self.create(node),
-                Happening::Ready(node) | Happening::Acknowledged(node) => self.send(node),
-                Happening::Arrived(message) => self.arrive(message),
+                NetworkEvent::Timer(node) => self.create(node),
+                NetworkEvent::Ready(node) | NetworkEvent::Acknowledged(node) => self.send(node),
+                NetworkEvent::Arrived(message) => self.arrive(message),
             }
         }
     }

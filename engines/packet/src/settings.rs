@@ -88,7 +88,7 @@ impl Settings {
         let scheme = lines.choice(&scheme, &SCHEMES)?;
         let (channels, classes) = match (channels.parse::<usize>(), classes.parse::<usize>()) {
             (Ok(channels), Ok(classes)) if classes > 0 && channels >= classes => (channels, classes),
-            _ => return Err(lines.bad("there are as many channels as classes at least")),
+            _ => return Err(lines.bad("the number of channels must be at least the number of classes")),
         };
         let [crossbar_speedup]: [f64; 1] = lines.values("crossbar_speedup")?;
         if crossbar_speedup <= 0.0 || !crossbar_speedup.is_finite() {
@@ -97,7 +97,7 @@ impl Settings {
         let [injection]: [usize; 1] = lines.values("injection")?;
         let traffic_classes: Vec<f64> = lines.list("traffic_classes")?;
         if traffic_classes.is_empty() || !traffic_classes.iter().all(|&share| share > 0.0) || injection == 0 {
-            return Err(lines.bad("there are a traffic class and a message in flight at least"));
+            return Err(lines.bad("needs at least one traffic class, and at least one message in flight"));
         }
         if channels * traffic_classes.len() > 64 {
             return Err(lines.bad("a port has 64 channels at most, those of all traffic classes together"));

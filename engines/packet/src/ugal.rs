@@ -1,11 +1,12 @@
 //! What a packet draws and decides on its way.
 //!
-//! Under UGAL a packet takes a minimal path or a detour, whichever has the lower product of queue and hops (UGAL-L: Singh,
-//! thesis, Stanford, 2005). The queue of a port are the bytes that wait for it: in virtual output queues, in the output, and at
-//! the other end of its link. A packet decides when its head is at its first router. If `progressive`, a packet that is
-//! minimal so far decides again at each router of its first group, unless that is its last one, too (Jiang, Kim and Dally,
-//! ISCA 2009). Where an input has lanes, what waits there is not seen; so the first packet of a lane decides again whenever
-//! one of its ways opens, until it gets one of the kind that it prefers.
+//! Under UGAL a packet takes a minimal path or a detour, whichever has the lower product of queue and hops (UGAL-L:
+//! Singh, thesis, Stanford, 2005). The queue of a port is the number of bytes that wait for it: in virtual output
+//! queues, in the output, and at the other end of its link. A packet decides when its head is at its first router. If
+//! `progressive`, a packet that is minimal so far decides again at each router of its first group, unless that is its
+//! last one, too (Jiang, Kim and Dally, ISCA 2009). If an input has lanes, the packets that wait there are not counted;
+//! so the first packet of a lane decides again whenever one of its ways opens, until it gets one of the kind that it
+//! prefers.
 
 use library::detours::{better_detour, Towards};
 use library::listed_routes::drawn;

@@ -137,7 +137,7 @@ def _with_background(jobs: list[PlacedJob], record: Record) -> list[PlacedJob]:
 def check_supported(point: Point, engine: Engine, machine: Machine) -> None:
     """Raise `NotDone` if the engine cannot simulate the point."""
     if point.offered is not None and engine.simulates and not engine.runs_offered:
-        raise NotDone("unsupported", f"the engine {engine.name} has no offered traffic; use packet")
+        raise NotDone("unsupported", f"the engine {engine.name} does not support offered traffic; use packet")
     refusal = engine.unsupported(point, machine)
     if refusal is not None:
         raise NotDone("unsupported", refusal)

@@ -29,7 +29,7 @@ BATCHES_PER_GROUP = 128
 LAST_BATCHES = 8.0
 """How much smaller the last batches of a large study are, which fill the cores at the end."""
 LAST_OF_TARGET = 6.0
-"""How much smaller than the target the last batches are at most: more of them cost more than idle cores."""
+"""Last batches are no smaller than the target over this factor: more batches cost more than idle cores."""
 # Requests to a cluster: memory of two Snakemakes and this process, and how much slower its nodes may be.
 OWN_MEMORY_MB = 1500
 SLOWNESS = 3.0
@@ -65,7 +65,7 @@ class Batch:
         return simulation_MB + attempt * OWN_MEMORY_MB
 
     def time_min(self, attempt: int) -> int:
-        """Return the minutes to request: three times the prediction, and one simulation that hangs."""
+        """Return the minutes to request: three times the prediction, plus the time limit of one simulation."""
         once_min: int = ceil((SLOWNESS * self.cpu_s / self.processes + self.limits.time_s + START_S) / 60)
         return attempt * once_min
 

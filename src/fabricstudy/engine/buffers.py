@@ -1,9 +1,9 @@
-"""Streams of packets that wait for credits: bandwidth times round trip of a link above the buffer behind it.
+"""Streams of packets that wait for credits: the bandwidth-delay product of a link exceeds the downstream buffer.
 
-A packet takes room in the next input from the start of its transmission until its tail has left this input and the
-credit has come back. So a link of bandwidth B is never idle if the buffer holds B times the latencies of cable and
-router there and back, and one packet more (Dally and Towles: Principles and Practices of Interconnection Networks,
-2004, section 13.3).
+A packet occupies space in the downstream input buffer from the start of its transmission until its tail has left that
+buffer and the credit has returned. A link of bandwidth B is therefore never idle if the buffer holds B times the
+round-trip latency of cable and router, plus one packet (Dally and Towles: Principles and Practices of Interconnection
+Networks, 2004, section 13.3).
 """
 
 from math import ceil
@@ -40,9 +40,9 @@ class BufferLimit(NamedTuple):
             quantity(self.bandwidth_Bps, "byte/second"),
         )
         return (
-            f"{self.key} of {quantity(self.buffer_bytes, 'byte')} is less than bandwidth times round trip of the "
-            f"{self.link_class} links: a stream of packets has at most {rates[0]} of {rates[1]}; "
-            f"{quantity(self.needed_bytes, 'byte')} would do"
+            f"{self.key} of {quantity(self.buffer_bytes, 'byte')} is less than the bandwidth-delay product of the "
+            f"{self.link_class} links: a stream of packets reaches at most {rates[0]} of {rates[1]}; "
+            f"{quantity(self.needed_bytes, 'byte')} suffices"
         )
 
 

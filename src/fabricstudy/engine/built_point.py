@@ -102,7 +102,7 @@ class BuiltPoint:
         """Destinations of the offered traffic, as ranges of nodes."""
         return self.offered.destinations(self.machine, self.seed)
 
-    def one_bandwidth_Bps(self) -> float:
+    def common_bandwidth_Bps(self) -> float:
         """Return the bandwidth of all cables and host links. Raises `Unsupported` if they differ."""
         rates = {link.bandwidth_Bps for link in (*self.machine.classes, self.machine.host)}
         if len(rates) > 1:
@@ -182,7 +182,7 @@ class BuiltPoint:
         return not is_deadlock_free(self.machine, self.routing, one_channel=True)
 
     def messages(self) -> NodeMessages:
-        """Return the messages of all jobs. Raises `Unsupported` for jobs that are no phases of messages."""
+        """Return the messages of all jobs. Raises `Unsupported` for jobs that do not consist of phases."""
         self._check_placed()
         if any(job.operations is not None or job.computing is not None or job.background for job in self.jobs):
             raise Unsupported("the jobs compute, depend on messages or run in the background; use operations()")

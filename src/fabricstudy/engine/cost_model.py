@@ -63,7 +63,7 @@ def weighted_sum(counts: Mapping[str, float], each: Mapping[str, float]) -> floa
 
 
 CROWD = 30
-"""Messages of a node under way, except for one, at which nearly all units share a router with competing ones."""
+"""Messages that a node sends at once, minus one, above which nearly all units contend with others in routers."""
 
 
 class NetworkTraffic(NamedTuple):
@@ -71,7 +71,7 @@ class NetworkTraffic(NamedTuple):
 
     units: float
     in_routers: float
-    crowded_in_routers: float
+    contended_in_routers: float
 
 
 def network_traffic(point: Point, unit_bytes: float) -> NetworkTraffic:
@@ -83,15 +83,15 @@ def network_traffic(point: Point, unit_bytes: float) -> NetworkTraffic:
         Size of a unit; the last one of a message counts as full. Infinite if messages are not cut.
     """
     between = hops_between(point)
-    units = in_routers = crowded_in_routers = 0.0
+    units = in_routers = contended_in_routers = 0.0
     for job in traffic_by_job(point):
         for part in job.classes:
             of_class = part.messages * max(1, ceil(part.message_bytes / unit_bytes))
             passed = of_class * (2 + job.hops * between)
             units += of_class
             in_routers += passed
-            crowded_in_routers += passed * min(max(0.0, (part.at_once - 1) / CROWD), 1.0)
-    return NetworkTraffic(units, in_routers, crowded_in_routers)
+            contended_in_routers += passed * min(max(0.0, (part.at_once - 1) / CROWD), 1.0)
+    return NetworkTraffic(units, in_routers, contended_in_routers)
 
 
 SMALL_PORTS = 64

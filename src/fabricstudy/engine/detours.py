@@ -15,7 +15,7 @@ Via = Literal["router", "group"]
 def check_routing(routing: Routing, supported: Iterable[type[Routing]], model: str) -> None:
     """Raise `Unsupported` unless the routing is among those of an engine or of its model, named for the message."""
     if type(routing) not in supported:
-        raise Unsupported(f"{model} has no {routing.kind} routing; use {', '.join(map(kind_of, supported))}")
+        raise Unsupported(f"{model} does not support {routing.kind} routing; use {', '.join(map(kind_of, supported))}")
 
 
 def routing_name(routing: Routing, names: Mapping[type[Routing], str], model: str) -> str:

@@ -136,7 +136,7 @@ class Engine:
         return self._settings(point).expected_routing(point)
 
     def lacks(self, point: Point) -> str | None:
-        """Return the refusal of an optional feature that the point uses; cheap, for planning. None without one."""
+        """Return why an optional feature that the point uses is unsupported, or None; cheap, for planning."""
         return refusal(point, self.kind.features, self.title) if self.simulates else None
 
     def unsupported(self, point: Point, machine: Machine) -> str | None:

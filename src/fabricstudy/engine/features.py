@@ -22,7 +22,7 @@ MANAGED = (
     "jobs out"
 )
 
-COSTS = "costs of software; leave network.send_overhead, receive_overhead and copy_bandwidth out, or use jobs on packet"
+COSTS = "software overheads; omit network.send_overhead, receive_overhead and copy_bandwidth, or use jobs on packet"
 
 
 class Feature(NamedTuple):
@@ -35,7 +35,7 @@ class Feature(NamedTuple):
 FEATURES: dict[str, Feature] = {
     "routing: ecmp": Feature(
         lambda point: isinstance(point.routing, Ecmp),
-        "{} has no paths by flow hash; use the engine packet or flow",
+        "{} does not support ECMP (paths by flow hash); use the engine packet or flow",
     ),
     "network.ports_per_node": Feature(
         lambda point: point.network.ports_per_node > 1,

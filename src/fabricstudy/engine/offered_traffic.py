@@ -226,8 +226,8 @@ def stored_runs(folder: Path, record: Record) -> dict[str, Path]:
 def search_saturation(runs: OfferedRuns, tolerance: float, bound: float) -> tuple[SteadyRun, dict[str, float]]:
     """Return the run at the highest load that is sustained, and columns: this load and its interval.
 
-    The search begins at the bound: in a run of finite length, few packets for a link with slightly more than its
-    capacity are not seen. After a saturated run it tries the load that this run carried, and lower ones by a step that
+    The search begins at the bound: in a run of finite length, a link whose load slightly exceeds its capacity need not
+    appear saturated. After a saturated run it tries the load that this run carried, and lower ones by a step that
     doubles; after the first sustained run the next load by the resolution; otherwise it bisects, to the tolerance of
     the study. An undecided run counts by the growth of its backlog, not by its interval.
 

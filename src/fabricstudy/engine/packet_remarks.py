@@ -1,4 +1,4 @@
-"""Sizes of packets, or of what a router stores of them, that decide the times of a point."""
+"""Warnings about packet sizes, and bytes stored per router, that determine the times of a point."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

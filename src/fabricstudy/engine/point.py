@@ -82,7 +82,7 @@ def digest(prefix: str, text: str) -> str:
 
 
 def point_id(point: Point) -> str:
-    """Return "p" and 12 hexadecimal digits of the SHA-256 over the point's physics."""
+    """Return "p" and 12 hexadecimal digits of the SHA-256 of all values that affect the result."""
     return id_of(point.physics())
 
 

@@ -186,7 +186,7 @@ def run_process(
     process.returncode = os.waitstatus_to_exitcode(status)
     if ended == "exit" and process.returncode in _ASKED_TO_END:
         time.sleep(GRACE_S)
-    # A child has its parent's memory until it becomes the program, and the kernel counts that, too.
+    # Until it calls exec, a child has the memory of its parent, and the kernel counts that, too.
     kernel_bytes = usage.ru_maxrss * _BYTES_OF_MAXRSS
     peak_bytes = max(seen_bytes, kernel_bytes if kernel_bytes > _MIN_RATIO_TO_PARENT * our_bytes else 0)
     return ProcessOutcome(

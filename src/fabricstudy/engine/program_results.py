@@ -191,7 +191,7 @@ def packets_by_job(counted: list[Any] | None, loaded: Array, jobs: list[PlacedJo
     packets = np.zeros(shape, dtype=np.int32)
     packets[rows[:, 0], rows[:, 1]] = rows[:, 2]
     used = packets.any(axis=0)
-    # Of a truncated background job, first parts of an uncounted packet may be on a link.
+    # Packets of a truncated background job that have not arrived are not counted, but may have crossed links.
     truncated = any(job.background for job in jobs)
     if np.any(used & ~loaded) or (not truncated and np.any(loaded & ~used)):
         raise EngineFailure(f"{RESULT} is not a result: links and jobs contradict each other")

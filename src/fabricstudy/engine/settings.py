@@ -61,8 +61,8 @@ class Network(Model):
         "256 kB",
         alias="port_buffer",
         validate_default=True,
-        description="buffer of each router input, which its virtual channels share; packet only. From the default on, "
-        "times of the bundled machines change little with it. Or a switch of `fabricstudy list buffers`",
+        description="buffer of each router input, which its virtual channels share; packet only. Above the default, "
+        "it hardly affects runtimes on the bundled machines. Or a switch of `fabricstudy list buffers`",
     )
     buffer_per: Literal["port", "channel"] = Field(
         "port",
@@ -84,10 +84,10 @@ class Network(Model):
     )
     channel_scheme: StudyScheme | None = Field(
         None,
-        description="classes of virtual channels against deadlock: one for each hop; one up to the last group and one "
-        "in it, and with detours one up to these (Kim et al. 2008); one before the wrap-around link of a ring and one "
-        "after it; or a single one, where the channel dependency graph has no cycle. Left out: by the routing; "
-        "packet only",
+        description="classes of virtual channels that avoid deadlock. hops: one per hop; global-hops: one before and "
+        "one in the destination group, and one more before the intermediate of a detour (Kim et al. 2008); dateline: "
+        "one before and one after the wrap-around link of a ring; one: a single class, if the channel dependency graph "
+        "is acyclic. Default: by the routing; packet only",
     )
     injected_messages: Whole = Field(
         16,

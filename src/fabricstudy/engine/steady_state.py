@@ -21,7 +21,7 @@ MAX_GROWTH = 0.01
 """Growth of the backlog, over the messages created, above which a load is not sustained."""
 
 CLEAR_GROWTH = 0.1
-"""Growth from which on a run alone may tell that it lasts."""
+"""Growth above which a single run suffices to decide that the backlog keeps growing."""
 
 HALVES_OF_DOUBLINGS = 24
 """Halves of a window until three doublings later."""
@@ -148,11 +148,11 @@ def state_of(run: SteadyRun) -> State:
 
 
 def may_settle(run: SteadyRun, shorter: SteadyRun | None, doublings: int) -> bool:
-    """Return whether the backlog of a run may stop to grow within so many doublings of warm-up and window.
+    """Return whether the backlog may stop growing within this number of doublings of warm-up and window.
 
-    A large network under UGAL fills for thousands of message times, at loads that it sustains. Its growth falls from a
-    run to the one of twice the length, and is continued at this ratio. Without a `shorter` run only a growth of a tenth
-    or more that hardly falls from half to half of the window is taken to last.
+    A large network under UGAL fills for thousands of message times, at loads that it sustains. The ratio of its growth
+    to that in the run of half the length is extrapolated. Without a `shorter` run only a growth of a tenth or more that
+    hardly falls from half to half of the window is taken to last.
     """
     grown = growth(run).mean
     if shorter is not None:
@@ -170,9 +170,9 @@ def growth(run: SteadyRun) -> Growth:
     """Return the growth of the backlog in the second half of the window, over the messages created in it.
 
     It is the trend of the batch means of the backlog. In the first half a network may still fill: adaptive routing
-    spreads its packets only once queues have built up. Where an engine counts the backlog at both ends of the window
-    only, each is taken for the sum of geometric queues of the nodes. Where it does not count it, its growth is the
-    share of the messages that did not arrive, with the interval of batch means over the whole window.
+    spreads its packets only once queues have built up. If an engine counts the backlog only at both ends of the window,
+    each count is modelled as a sum of geometrically distributed queues of the nodes. If it does not count it, its
+    growth is the share of the messages that did not arrive, with the interval of batch means over the whole window.
     """
     if run.mean_backlog is not None:
         half = len(run.created) // 2
@@ -193,13 +193,14 @@ def growth(run: SteadyRun) -> Growth:
 def trend(values: Floats) -> tuple[float, float]:
     """Return the mean change of values per step, and half the width of its 95 % t interval.
 
-    Values that vary about a line have its least-squares slope. The lag-1 correlation r of the n residuals, which few
-    values underestimate by (2 + 4 r) / n (Shaman and Stine: The bias of autoregressive coefficient estimators. JASA 83,
-    1988), leaves n (1 - r) / (1 + r) independent ones (Santer et al.: Statistical significance of trends and trend
-    differences in layer-average atmospheric temperature time series. Journal of Geophysical Research 105, 2000). Few
-    values, and values that wander as those of a saturated queue do, have the mean of their differences, whose variance
-    is 2/3 of that of the random walk of which they are averages (Working: Note on the correlation of first differences
-    of averages in a random chain. Econometrica 28, 1960).
+    If the values scatter about a line, the result is its least-squares slope. The lag-1 correlation r of the n
+    residuals, whose bias in short series is -(2 + 4 r) / n (Shaman and Stine: The bias of autoregressive coefficient
+    estimators. JASA 83, 1988), leaves n (1 - r) / (1 + r) independent ones (Santer et al.: Statistical significance of
+    trends and trend differences in layer-average atmospheric temperature time series. Journal of Geophysical Research
+    105, 2000). For short series, and for those that resemble a random walk, such as the backlog of a saturated queue,
+    the result is the mean of the first differences, whose variance is 2/3 of that of the random walk whose averages
+    they are (Working: Note on the correlation of first differences of averages in a random chain. Econometrica 28,
+    1960).
 
     Examples
     --------

@@ -8,7 +8,7 @@ class SwitchBuffer(NamedTuple):
 
     switch_bytes: int
     ports: int
-    ports_are: str
+    port_speed: str
     source: str
 
     @property
@@ -18,7 +18,7 @@ class SwitchBuffer(NamedTuple):
 
     def describe(self) -> str:
         """Return where the bytes of a port come from."""
-        of_ports = f"{self.switch_bytes:,} B / {self.ports} ports of {self.ports_are}"
+        of_ports = f"{self.switch_bytes:,} B / {self.ports} ports of {self.port_speed}"
         return f"{self.port_bytes:,} B a port: {of_ports}; {self.source}"
 
 

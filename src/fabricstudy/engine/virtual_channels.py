@@ -26,10 +26,10 @@ from .point import Point
 from .settings import StudyScheme
 
 DEFAULT_CHANNELS = 8
-"""Least number of channels where the study sets none."""
+"""Least number of channels if each channel has its own buffer and the study sets none."""
 
 MAX_PROVEN_ROUTERS = 600
-"""Routers of the largest machine of which a refusal says which scheme needs fewer channels."""
+"""Largest machine, in routers, for which an error message names schemes that need fewer channels."""
 
 
 def channel_scheme(routing: Routing, machine: Machine, stated: StudyScheme | None = None) -> ChannelScheme:
@@ -124,8 +124,8 @@ def classes_of_hops(routing: Routing, machine: Machine) -> int:
 def virtual_channels(point: Point, machine: Machine) -> int:
     """Return the number of channels of a port: that of the study, or a default.
 
-    The default is one a class where an input has virtual output queues, and the least multiple of the classes from 8 on
-    where each channel is a queue with a buffer of its own.
+    The default is one per class if inputs have virtual output queues, and the least multiple of the number of classes
+    that is at least 8 if each channel is a queue with its own buffer.
 
     Raises `Unsupported` if a deadlock is possible.
     """

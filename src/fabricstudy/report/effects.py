@@ -327,7 +327,7 @@ def _effect(rows: pd.DataFrame, axis: str, keys: list[str], metric: Metric) -> E
     labels = dict(zip(equal, ratio.index[int(ratio.argmax())], strict=True))
     varied = [name for name in equal[2:] if rows[name].nunique() > 1 and labels[name] != label_text(None)]
     where = ", ".join(f"{name} {labels[name]}" for name in varied)
-    best = _ties(values, by_seed)
+    best = ties(values, by_seed)
     clear = int((~best.where(values.notna(), True)).any(axis=1).sum())
     counts = (best.sum(), best[best.sum(axis=1) == 1].sum())
     labelled = [label for label in dict.fromkeys(rows[axis]) if label in best]
@@ -344,7 +344,7 @@ def _distinct_comparisons(paired: pd.DataFrame, axis: str, equal: list[str]) -> 
     return paired[~(comparison + rows).duplicated()]
 
 
-def _ties(values: pd.DataFrame, by_seed: pd.DataFrame) -> pd.DataFrame:
+def ties(values: pd.DataFrame, by_seed: pd.DataFrame) -> pd.DataFrame:
     """Return for each comparison which labels are best or tied with the best within run-to-run variation.
 
     `values` has the medians over the seeds, a row for each comparison and a column for each label, `by_seed` a row for

@@ -23,10 +23,12 @@ from fabricstudy.table.ranks import MIN_ROWS, rank_correlation
 from fabricstudy.table.select import VALUE, Observations, group_by, label_text, medians, observe
 
 from . import figure_style
+from .effects import ties
 from .text import number
 
 _SIGNS = {"spearman": "ρ", "kendall": "τ"}
 _MOST_PANELS = 4
+_PANEL = ["row", "column"]
 _MARK: dict[str, Any] = {"linestyle": "", "markersize": 6}
 _FRONT = Line2D([], [], color="#555555", linestyle="--", linewidth=1.2, label="Pareto front")
 _NAMES = {"spearman": "Spearman's rank correlation", "kendall": "Kendall's tau-b"}
@@ -34,7 +36,7 @@ _NAMES = {"spearman": "Spearman's rank correlation", "kendall": "Kendall's tau-b
 
 def draw_scatter(figure: ScatterFigure, tables: Tables) -> figure_style.Drawing:
     """Draw a scatter plot."""
-    marks, _, basis = _marks(figure, tables)
+    marks, _, basis, _ = _marks(figure, tables)
     grid = figure_style.panels(figure, marks, *_same(figure, marks))
     looks = figure_style.Looks(marks)
     words = [panel.describe(_panel(panel.axes, figure, panel.rows, looks)) for panel in grid.panels]
@@ -71,12 +73,14 @@ def _across(figure: ScatterFigure, tables: Tables, keys: list[str]) -> tuple[Obs
 class _Marks(NamedTuple):
     """Columns x, y, low, high, hue, family, style, column, row and front, one row per mark; seeds from low to high.
 
-    `lost` names the marks without x, which are not drawn; `basis` is the footnote.
+    `lost` names the marks without x, which are not drawn; `basis` is the footnote. `by_seed` has the columns of labels
+    and seed and the product of x and y, a row for each seed of a mark.
     """
 
     frame: pd.DataFrame
     lost: list[str]
     basis: str
+    by_seed: pd.DataFrame
 
 
 def _marks(figure: ScatterFigure, tables: Tables) -> _Marks:
@@ -97,9 +101,13 @@ def _marks(figure: ScatterFigure, tables: Tables) -> _Marks:
     for name, column in (("y", VALUE), ("low", "low"), ("high", "high")):
         marks[name] = figure_style.in_unit(both[column], figure.y, figure.unit)
     marks["front"] = False
-    for _, part in marks.groupby(["column", "row"]):
+    for _, part in marks.groupby(_PANEL):
         marks.loc[part.index, "front"] = is_pareto_efficient(part[["x", "y"]].to_numpy(dtype=float))
-    with_x = drawn[[labels in x_of for labels in _labels(drawn, shared, names)]]
+    x_by_seed = np.array([x_of.get(labels, np.nan) for labels in _labels(drawn, shared, names)])
+    with_x = drawn[~np.isnan(x_by_seed)]
+    by_seed = figure_style.mark_labels(with_x, figure).assign(
+        seed=with_x["seed"], product=with_x[VALUE] * x_by_seed[~np.isnan(x_by_seed)]
+    )
     without_x = figure_style.drawn_count(up, drawn) - figure_style.drawn_count(up, with_x)
     if without_x:
         up = replace(up, missing={**up.missing, f"without {figure.x}: {named(lost)}": without_x})
@@ -111,7 +119,7 @@ def _marks(figure: ScatterFigure, tables: Tables) -> _Marks:
     low, high = marks["x"].min(), marks["x"].max()
     if 0 < low < high <= 1.1 * low:
         parts.append(f"all x within {number(100 * (high / low - 1), 2)} %")
-    return _Marks(marks, lost, figure_style.footnote(figure, up, drawn, parts))
+    return _Marks(marks, lost, figure_style.footnote(figure, up, drawn, parts), by_seed)
 
 
 def _labels(frame: pd.DataFrame, keys: list[str], names: Mapping[str, str] | None = None) -> list[Any]:
@@ -193,18 +201,33 @@ def _front_changes(figure: ScatterFigure, marks: pd.DataFrame, by_other: pd.Data
 
 
 def _front_sentence(figure: ScatterFigure, marks: _Marks, prices: str, labels: tuple[str, str]) -> str:
-    axes, of_panels, least = (figure.rows, figure.columns), [], []
-    for of_panel, part in marks.frame.groupby(["row", "column"], sort=False):
+    axes, of_panels = (figure.rows, figure.columns), []
+    for of_panel, part in marks.frame.groupby(_PANEL, sort=False):
         panel = " and ".join(f"{axis} {label}" for axis, label in zip(axes, of_panel, strict=True) if axis)
-        of_panels.append(f"for {panel} {_best(part)}" if panel else _best(part))
-        cheapest = part.loc[[(part["x"] * part["y"]).idxmin()]]
-        name = figure_style.joint_labels(cheapest, ("hue", "style")).iloc[0].strip(", ")
-        least.append(f"for {panel} {name}".strip() if panel else name)
+        of_panels.append((f"for {panel} " * bool(panel), _best(part), _least_product(part, marks.by_seed)))
     more = f"; and {len(of_panels) - _MOST_PANELS} more panels" * (len(of_panels) > _MOST_PANELS)
-    best = f"{'; '.join(of_panels[:_MOST_PANELS])}{more}"
+    best = "; ".join(panel + front for panel, front, _ in of_panels[:_MOST_PANELS]) + more
     without = f" Not ranked, without {figure.x}: {named(marks.lost)}." * bool(marks.lost)
-    product = f" Least price times time: {'; '.join(least[:_MOST_PANELS])}{more}." * (prices != "" and any(least))
+    least = "; ".join(panel + name for panel, _, name in of_panels[:_MOST_PANELS]) + more
+    named_marks = prices != "" and any(name for _, _, name in of_panels)
+    product = f" Least price times time: {least}." * named_marks
     return f"{figure.title}: Pareto front ({'; '.join(labels)}): {best}{prices}.{product}{without}"
+
+
+def _least_product(part: pd.DataFrame, by_seed: pd.DataFrame) -> str:
+    """Name the mark of a panel with the least product of x and y, and those within run-to-run variation of it."""
+    of_mark = ["hue", "style"]
+    by_seed = by_seed.merge(part[_PANEL].drop_duplicates())
+    names = figure_style.joint_labels(by_seed, of_mark).str.strip(", ")
+    products = by_seed.groupby([*_PANEL, "seed", names])["product"].median().unstack()
+    medians_of = products.groupby(level=_PANEL).median()
+    tied = ties(medians_of, products).iloc[0]
+    least = str(medians_of.iloc[0].idxmin())
+    others = [str(name) for name in tied.index[tied] if name != least]
+    if not others:
+        return least
+    seeds = products.count().min()
+    return f"{least} ({'not distinguishable from' if seeds > 1 else 'equal'} {join_words(others)} by {seeds} seeds)"
 
 
 def _best(part: pd.DataFrame) -> str:

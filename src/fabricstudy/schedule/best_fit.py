@@ -1,14 +1,14 @@
 """Nodes of a job by Slurm's plugin topology/tree: best fit over leaf switches.
 
-Each node counts as wholly free or in use. Of the leaf switches with free nodes, that is chosen next which suffices for
-the rest of the job with the fewest free nodes; if none suffices, that below the switch that suffices with the fewest,
-level by level; else that with the most. Of equals, the nearest to the leaves chosen before comes first, then the first
-in order; a farther leaf replaces no nearer one, even if it is better. A leaf gives its nodes in the order of their
-numbers.
+Nodes are either free or allocated. The algorithm selects leaf switches one by one. It prefers the leaf with the fewest
+free nodes among those that can hold the rest of the job; if there is none, the leaf below the switch with the fewest
+free nodes that can hold it, level by level; otherwise the leaf with the most free nodes. Ties are resolved by the
+distance to the leaves already selected, then by order; a leaf never replaces a nearer one. The nodes of a leaf are
+allocated in ascending order.
 
-So does Slurm 22.05 without node weights: it visits the leaves in their order, and does not reduce the counts of upper
-switches while it chooses. Later versions differ in both on three or more levels of switches. A machine without levels
-or groups is a tree of its routers with nodes below one root.
+This is the algorithm of Slurm 22.05 without node weights: it visits the leaves in order, and does not reduce the counts
+of upper switches while it chooses. Later versions differ in both on three or more levels of switches. A machine without
+levels or groups is a tree of its routers with nodes below one root.
 
 References
 ----------

@@ -2,12 +2,14 @@
 
 A *base block* is a run of consecutive nodes, and a block of a larger size a run of base blocks. A job gets nodes of one
 block of the smallest size that can hold it, or else of the whole machine, and within it of as few of the blocks of the
-next smaller size as can hold it: it waits until these have enough free nodes. Of several blocks, that with the fewest
-free nodes is chosen. Base blocks are chosen one by one: first of smaller blocks that the job has a part of; then of
-one that suffices for the rest, that with the fewest free nodes, or if none does, with the most; then the base block by
-the same rule. Of equals the last comes first. A base block gives its nodes in the order of their numbers.
+next smaller size as can hold it: it waits until these have enough free nodes. Among several blocks, the one with the
+fewest free nodes is selected. Base blocks are selected one by one. The order of preference is: smaller blocks in which
+the job already has nodes; the smaller block with the fewest free nodes among those that can hold the rest of the job,
+or if there is none, the one with the most; then the base block, by the same rule. Ties are resolved in favour of the
+last one. The nodes of a base block are allocated in ascending order.
 
-So Slurm 24.05 and later do for jobs without segments, required nodes and node weights; not compared with a run of it.
+This is the algorithm of Slurm 24.05 and later for jobs without segments, required nodes or node weights; it was not
+compared with a run of Slurm.
 
 References
 ----------

@@ -9,7 +9,7 @@
 * A partition occupies these cables on each line through it, in each dimension by its `wrap`, whole and in both
   directions. Its cables pass midplanes of other partitions without blocking them.
 
-So do the link chips of Blue Gene/P (Desai et al., *Improving Resource Availability by Relaxing Network Allocation
+This models the link chips of Blue Gene/P (Desai et al., *Improving Resource Availability by Relaxing Network Allocation
 Constraints on Blue Gene/P*; IBM, *Blue Gene/P System Administration*); of Blue Gene/Q it is assumed. On all other
 machines a partition has a ring only in a dimension that it spans, and partitions share no cables.
 """

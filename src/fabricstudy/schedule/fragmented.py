@@ -1,4 +1,4 @@
-"""The nodes that a batch scheduler has left over."""
+"""Allocation of the nodes that a batch scheduler leaves free."""
 
 from dataclasses import replace
 from functools import lru_cache

@@ -68,7 +68,7 @@ class Variant:
     """Whether it is a torus in each dimension."""
     bisection_links: int
     bisection_Bps: float
-    """Cables across the best flat cut into halves, and their capacity in one direction."""
+    """Cables across the minimum bisection by a plane, and their capacity in one direction."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,7 +48,7 @@ class ScheduleResult:
     backfilled: Bools
     """Whether it started while a job ahead of it in the queue had to wait."""
     reserved_start_s: Floats
-    """Begin of its first reservation or slot; NaN if it never had one."""
+    """Start time of its first reservation or slot; NaN if it never had one."""
     utilisation: UtilisationSeries
     spans: Ints
     """In a pool the nodes of each job: job, first node and last node, sorted by job and node; int64 [spans, 3]."""

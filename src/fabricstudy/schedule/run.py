@@ -41,7 +41,7 @@ class Run(RunBase):
 
 @dataclass(frozen=True)
 class RatioInputs:
-    """Points of the lesser network and of the torus, one for each seed, whose median times form a ratio.
+    """Points of the degraded network and of the torus, one for each seed, whose median times form a ratio.
 
     The metric is runtime_ns or expected_load_ns.
     """

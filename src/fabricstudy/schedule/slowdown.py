@@ -51,7 +51,7 @@ class Application(Model):
 
 
 class Measured(Model):
-    """Slowdown from simulations of the same study: time on the lesser network over that on the torus, by size.
+    """Slowdown from simulations of the same study: time on the degraded network over that on the torus, by size.
 
     Medians over seeds are compared. For sizes that the experiment does not have, it is the ratio of the times at the
     expected link loads of the experiment `beyond`, under the same labels.
@@ -60,7 +60,7 @@ class Measured(Model):
     experiment: str = Field(description="experiment whose points are compared")
     metric: Literal["runtime_ns", "expected_load_ns"] = Field("runtime_ns", description="column of the table `jobs`")
     of: dict[str, _Condition] = Field(
-        min_length=1, description="labels of the lesser network: {axis: label or [labels]}"
+        min_length=1, description="labels of the degraded network: {axis: label or [labels]}"
     )
     against: dict[str, _Label] = Field(min_length=1, description="labels of the torus: {axis: label}")
     nodes: str = Field(description="axis whose labels are the nodes of the partition")
@@ -78,8 +78,8 @@ class Measured(Model):
 class Slowdown(Model):
     """Slowdown of jobs on partitions that are not tori; by default none.
 
-    `mesh: 0.05` is 5 % longer. With `bisection: 0.3`, 30 % of the run time is communication, which grows as the
-    bisection of the partition is smaller than the best one of its size on the machine.
+    `mesh: 0.05` is 5 % longer. With `bisection: 0.3`, 30 % of the run time is communication, which grows by the ratio
+    of the largest bisection of any partition of this size on the machine to that of the partition.
     """
 
     mesh: Loss | None = Field(None, description="loss of every job on a mesh: 0.05 is 5 % longer")

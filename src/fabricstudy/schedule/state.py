@@ -27,7 +27,7 @@ class ScheduleState(NamedTuple):
 
     * `parts` (PART [partitions]): positions of its lists in `conflicts`, `groups_of` and `above`; `rank`, `variant`,
       `degree` (number of conflicts); and the state: the number of running jobs that block it (`blockers`), and that
-      share a midplane with it (`seats`), the job on it or -1 (`occupant`), the last end by request of its blockers
+      share a midplane with it (`overlaps`), the job on it or -1 (`occupant`), the last end by request of its blockers
       (`expected_s`; minus infinity without blockers, infinity if unknown), and a `mark`, set if it equals the current
       stamp. For slots: their number (`filled`), and the stamp when one was last `freed`.
     * `groups` (GROUP [groups]): positions of its list in `members`, numbers of free members and of waiting jobs; within
@@ -70,7 +70,7 @@ def _record(whole: str, floats: str = "") -> np.dtype[np.void]:
 
 
 PART = _record(
-    "first last groups_first groups_last above_first above_last rank variant degree blockers seats occupant mark"
+    "first last groups_first groups_last above_first above_last rank variant degree blockers overlaps occupant mark"
     " filled freed",
     "expected_s",
 )

@@ -121,7 +121,7 @@ def _check_size(listing: Listing) -> None:
         raise InputFileError("no operations", "write at least one message")
     if max(count, dependencies) > MAX_OPERATIONS:
         problem = f"{count:,} operations and {dependencies:,} dependencies"
-        raise InputFileError(problem, f"use at most {MAX_OPERATIONS:,} of each, such as fewer iterations")
+        raise InputFileError(problem, f"use at most {MAX_OPERATIONS:,} of each, for example by fewer iterations")
     if not 1 <= listing.ranks <= MAX_RANKS:
         raise InputFileError("number of ranks out of range", f"use 1 to {MAX_RANKS:,}", "", listing.ranks)
 

@@ -26,7 +26,7 @@ ROWS_PER_WRITE = 1 << 20
 
 
 class WorkloadError(FabricstudyError):
-    """A job cannot be placed, or its pattern does not exist for its placement."""
+    """A job cannot be placed, or its pattern is not defined for its placement."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,7 @@ class PlacedJob:
 
     @property
     def is_inter_node(self) -> Bools:
-        """Bools of messages between different nodes, bool [messages]."""
+        """Mask of the messages between different nodes, bool [messages]."""
         return np.not_equal(self.node_of_rank[self.messages.source], self.node_of_rank[self.messages.destination])
 
     @property

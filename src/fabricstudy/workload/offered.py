@@ -24,7 +24,7 @@ MIN_BATCH = 5
 """Least length of a batch, in message times."""
 
 MIN_MESSAGES, MIN_MESSAGES_OF_NODE = 20_000, 10
-"""Messages of all nodes, and of each of them, in a window at least; the judged half has half of them."""
+"""Minimum number of messages in a window, in total and per node; the second half, which is evaluated, has half."""
 
 WARMUP_SHARE = 0.25
 """Messages of the warm-up over those."""
@@ -51,7 +51,7 @@ def _check_load(load: Any) -> Any:
         is_above = isinstance(load, int | float) and load > 1
         problem = "a node cannot send more than its link carries, which is load 1" if is_above else "not a load"
         remedy = "write a number above 0 and up to 1, or saturation"
-        # Few use so high a share of a link by chance: these are percent.
+        # A value from 5 to 100 is most likely a percentage.
         remedy = f"did you mean {load / 100:g}?" if is_above and 5 <= load <= 100 else remedy
         raise ConfigError(problem, remedy, value=load, code="out-of-range")
     return float(load)

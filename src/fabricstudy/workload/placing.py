@@ -65,7 +65,7 @@ def placements(
             with _naming(index):
                 on_node, places = job.ranks_on_node(machine.cores_per_node), machine.cores_per_node * job.ranks_per_core
                 if on_node > places:
-                    raise WorkloadError(f"{on_node} ranks per node, but places for {places}; lower ranks_per_node")
+                    raise WorkloadError(f"{on_node} ranks per node, but slots for {places}; lower ranks_per_node")
                 slots = Slots(machine, grant.nodes.astype(np.int32), on_node)
                 _check_pattern(job.pattern, slots.ranks)
                 tasks, rng = _tasks(job, index, point.seed, slots.ranks), stream(point.seed, index, Purpose.MAPPING)

@@ -76,7 +76,7 @@ def in_groups(groups: Ints, steps: Iterable[tuple[Ints, Ints, Ints]]) -> GroupCo
 
 
 class Program:
-    """Operations in the making. Arrays of ranks go in, and the numbers of the new operations come out."""
+    """Builder of operations: methods take arrays of ranks, and return the numbers of the new operations."""
 
     def __init__(self, ranks: int, mark_names: tuple[str, ...]) -> None:
         self.ranks, self.mark_names, self.count = ranks, mark_names, 0

@@ -33,7 +33,7 @@ class SoftwareCost:
 def with_software_cost(operations: Operations, cost: SoftwareCost) -> Operations:
     """Return operations in which a calc precedes each send and follows each receive.
 
-    What a send needs the calc before it needs; what needs the end of a receive needs that of the calc behind it.
+    The calc takes over the dependencies of its send; operations that wait for a receive wait for the calc after it.
     """
     count, sends, receives = len(operations), operations.sends, np.flatnonzero(operations.kind == RECEIVE)
     added = np.concatenate([sends, receives])

@@ -1,4 +1,4 @@
-"""Random streams: one per job and purpose, so that no choice shifts another."""
+"""Random streams: one per job and purpose, so that draws for one purpose do not affect those for another."""
 
 from enum import IntEnum
 

@@ -23,8 +23,8 @@ COMPUTE, TENSOR, PIPELINE, DATA, EXPERT = range(5)
 def passes(schedule: str, stage: int, stages: int, micro_batches: int) -> list[tuple[bool, int]]:
     """Return the passes of a stage in their order: whether forward, and the micro-batch.
 
-    With 1F1B a stage computes so many forward passes first as there are stages behind it, then a forward and a backward
-    pass in turn (Narayanan et al. 2021, figure 4).
+    With 1F1B a stage first computes as many forward passes as there are stages after it, then forward and backward
+    passes in turn (Narayanan et al. 2021, figure 4).
     """
     ahead = micro_batches if schedule == "gpipe" else min(stages - 1 - stage, micro_batches)
     order = [(True, number) for number in range(ahead)]

@@ -75,7 +75,8 @@ class Transformer(QuantityOrMapping):
                 raise ConfigError(f"not divisible by {whole} heads", remedy, (name,), value, "does-not-fit")
         if self.active_experts > self.experts:
             remedy = f"use at most {self.experts}"
-            raise ConfigError("more than experts", remedy, ("active_experts",), self.active_experts, "does-not-fit")
+            problem = "more active experts than experts"
+            raise ConfigError(problem, remedy, ("active_experts",), self.active_experts, "does-not-fit")
 
     @property
     def attention_parameters(self) -> int:

@@ -70,7 +70,7 @@ class TestCounts:
     def test_messages_one_at_a_time_make_no_crowd(self) -> None:
         def crowd(pattern: dict[str, Any]) -> float:
             passed = network_traffic(point(pattern), 1000.0)
-            return passed.crowded_in_routers / passed.in_routers
+            return passed.contended_in_routers / passed.in_routers
 
         assert crowd({"kind": "all-reduce", "algorithm": "ring", "message": "16 MB"}) == 0
         assert crowd({"kind": "all-to-all"}) == pytest.approx(14 / CROWD)

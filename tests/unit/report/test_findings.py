@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from fabricstudy.core.arrays import Floats
-from fabricstudy.report.effects import _ties, effects, metric_of, size_axes
+from fabricstudy.report.effects import effects, metric_of, size_axes, ties
 from fabricstudy.report.findings import leading, sentences
 from fabricstudy.report.summaries import verdict_rows as grid
 from fabricstudy.study.figures import Figure
@@ -90,7 +90,7 @@ def test_values_with_common_seeds_are_compared_seed_by_seed(seeds: int) -> None:
     def told_apart(logs: Floats) -> float:
         index = pd.MultiIndex.from_product([range(cases), range(seeds)], names=["case", "seed"])
         by_seed = pd.DataFrame(np.exp(logs).reshape(-1, 2), index, ["a", "b"])
-        best = _ties(by_seed.groupby(level=["case"]).median(), by_seed)
+        best = ties(by_seed.groupby(level=["case"]).median(), by_seed)
         return float((best.sum(axis=1) == 1).mean())
 
     slower = np.array([0, 0.03])
@@ -102,7 +102,7 @@ def test_values_with_common_seeds_are_compared_seed_by_seed(seeds: int) -> None:
 def test_values_with_no_common_seed_tie_and_one_seed_alone_decides() -> None:
     index = pd.MultiIndex.from_tuples([("x", 1), ("x", 2), ("y", 1)], names=["case", "seed"])
     by_seed = pd.DataFrame({"a": [1.0, np.nan, 1.0], "b": [np.nan, 2.0, 2.0]}, index)
-    best = _ties(by_seed.groupby(level=["case"]).median(), by_seed)
+    best = ties(by_seed.groupby(level=["case"]).median(), by_seed)
     assert best.to_numpy().tolist() == [[True, True], [True, False]]
 
 

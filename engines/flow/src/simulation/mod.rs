@@ -6,8 +6,8 @@
 //!   part for each place. So here a message leaves its place when no more than `window / injection` bytes of it have to
 //!   arrive, and the messages that have left theirs hold no more than `window` bytes.
 //! * The ranks of a node take turns in filling free places, each in its send order.
-//! * Flows get max-min fair rates, anew whenever one begins or ends. Ends within `batching` of a flow's mean life are
-//!   taken together, at the last of them: no link carries more than it can.
+//! * Flows have max-min fair rates, which are recomputed whenever a flow begins or ends. Ends within `batching` of the
+//!   mean duration of a flow are processed together, at the last of them, so that no link exceeds its capacity.
 //! * A message has arrived when its last byte has: after its flow has ended, and the latency of its way.
 
 mod advance;

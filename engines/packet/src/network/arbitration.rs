@@ -63,7 +63,7 @@ impl Network {
             }
             if rank == least {
                 count += 1;
-                // One of so many that are as good, each with the same probability.
+                // Reservoir sampling: each of the equally good ways with the same probability.
                 if count == 1 || below(self.draw(way.port, u64::from(key)), count) == 0 {
                     best = (way.port, open);
                 }

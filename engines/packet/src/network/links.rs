@@ -42,7 +42,7 @@ impl Network {
         awaiting + queued + outstanding
     }
 
-    /// Return the same without what a link in full use has under way.
+    /// Return the same without the bytes in flight on a fully used link.
     pub(crate) fn demand(&mut self, port: u32) -> u32 {
         self.queue_of(port);
         let Port { awaiting, queued, outstanding, under_way, .. } = self.ports[port as usize];

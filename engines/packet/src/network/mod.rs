@@ -9,18 +9,19 @@
 //! 1. The head of a packet reaches an input a latency after its link began to send it, its tail a latency after the link
 //!    ended. The first packet of a queue asks for an output lane when its head is there; in a lane also not before its
 //!    predecessor has crossed.
-//! 2. An output lane is open to a packet if no other one crosses to it, and the output queue has room for a packet of full size. Of
-//!    several open lanes a packet gets one at random, under adaptive routing and UGAL one of a port with the least queue. Without any,
-//!    it waits for all of them; when one opens, the first packet of a random waiting queue gets it. So an output never idles beside a packet
-//!    that may go there (a maximal matching, to which parallel iterative matching converges: Anderson, Owicki, Saxe and
-//!    Thacker, ACM Trans. Computer Systems 11(4), 1993).
+//! 2. An output lane is open to a packet if no other one crosses to it, and the output queue has room for a packet of
+//!    full size. Of several open lanes a packet gets one at random, under adaptive routing and UGAL one of a port with
+//!    the least queue. If none is open, it waits for all of them; when one opens, the first packet of a randomly
+//!    selected waiting queue gets it. The allocation is thus work-conserving: no output is idle while a packet may use
+//!    it (a maximal matching, to which parallel iterative matching converges: Anderson, Owicki, Saxe and Thacker, ACM
+//!    Trans. Computer Systems 11(4), 1993).
 //! 3. Crossing takes the time of the packet at the speed of the crossbar, and no less than until its tail is there. Its room
 //!    in the input is then free, which the sender knows a latency later (credit).
 //! 4. A link that is free sends the first packet of a lane, the lanes taking turns, if the input at its other end has room
 //!    for all of it (virtual cut-through: Kermani and Kleinrock, Computer Networks 3(4), 1979). It is busy for the time of the
 //!    packet at its bandwidth, and no less than until the tail has crossed: a packet that comes from a slower link holds a
 //!    faster one. Its room in the output queue is free when the link has sent it.
-//! 5. A node takes all that comes.
+//! 5. A node accepts all packets (no backpressure).
 //!
 //! What happens at one time: first links that become free send, and room is given back; then ports that opened, in random
 //! order, take waiting packets; then new packets ask, in random order: that of the hashes in their events. Random choices are
@@ -179,7 +180,7 @@ struct Waiter {
 
 /// Events that the network passes to its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Happening {
+pub enum NetworkEvent {
     /// A network interface may send.
     Ready(u32),
     Timer(u32),
@@ -202,7 +203,8 @@ pub struct Piece {
 /// Progress of a message at its destination.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Arrival {
-    /// When the last byte of those that have does: ports of a node may end in another order than they begin.
+    /// When the last byte that has arrived did so: packets may end at the ports of a node in another order than they
+    /// begin.
     last: u64,
     /// Bytes that have not.
     pub to_come: u32,
@@ -309,7 +311,7 @@ impl Network {
     }
 
     /// Process events up to one for the caller, and return it; none without further events.
-    pub fn next(&mut self) -> Option<Happening> {
+    pub fn next(&mut self) -> Option<NetworkEvent> {
         loop {
             let event = if self.opened.is_empty() {
                 self.queue.pop()?
@@ -329,17 +331,17 @@ impl Network {
                     if self.ports[event.a as usize].wake_at == self.now {
                         self.ports[event.a as usize].wake_at = u64::MAX;
                         if event.a >= self.first_interface {
-                            return Some(Happening::Ready(event.a - self.first_interface));
+                            return Some(NetworkEvent::Ready(event.a - self.first_interface));
                         }
                         self.look(event.a);
                     }
                 }
                 ASK => self.ask(event.a),
-                _ if event.a == TIMER => return Some(Happening::Timer(event.b)),
-                _ if event.a == ARRIVAL => return Some(Happening::Arrived(event.b)),
+                _ if event.a == TIMER => return Some(NetworkEvent::Timer(event.b)),
+                _ if event.a == ARRIVAL => return Some(NetworkEvent::Arrived(event.b)),
                 _ => {
                     let management = self.management.as_mut().expect("packets are acknowledged");
-                    return Some(Happening::Acknowledged(management.acknowledge(event.b)));
+                    return Some(NetworkEvent::Acknowledged(management.acknowledge(event.b)));
                 }
             }
         }

@@ -16,8 +16,9 @@ What a point becomes:
   routing without rings have four channels independent of hops; see `channels`.
 * **Arbitration** is random.
 * **Routing** is ``engines/caminos/src/routes.rs``. Minimal uses the paths of least `Machine.hop_weight`; among several
-  outputs with room it draws one for each packet. Valiant leads through a random router with nodes. UGAL uses the best
-  minimal output or the best detour, by hops and queued bytes.
+  outputs with room it draws one for each packet. Valiant routing sends each packet through an intermediate router,
+  drawn at random among those with nodes. UGAL uses the best minimal output or the best detour, by hops and queued
+  bytes.
 
 All jobs are operations with dependencies (``engines/library/src/operations.rs``), which
 ``engines/caminos/src/task_graph.rs`` gives to CAMINOS. A rank of a job of phases begins a phase when all that it sends

@@ -27,8 +27,9 @@ PHITS_OF_A_PACKET = 8
 UGAL_SPEEDUP = 2
 """Phits through the crossbar while one leaves by the fastest link, under UGAL.
 
-Its policy in CAMINOS sees what waits in outputs, and behind a crossbar as fast as the links that is next to nothing:
-eight nodes that send to the next of eight routers then go minimally, and take 3.5 times as long as Valiant.
+CAMINOS' UGAL policy reads the occupancy of the output buffers, which is almost zero if the crossbar is as fast as the
+links: if eight nodes send to the next of eight routers, all packets are then routed minimally, and need 3.5 times as
+long as with Valiant routing.
 """
 
 

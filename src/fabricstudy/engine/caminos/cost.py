@@ -37,7 +37,7 @@ def work(point: Point) -> WorkCounts:
             "phit in a router, each doubling of ports": phits.in_routers * doublings,
             "packet in a router, each doubling of ports": packets.in_routers * doublings,
             "phit in a router, not cached": phits.in_routers * uncached,
-            "phit in a router, in a crowd": phits.crowded_in_routers,
+            "phit in a router, under contention": phits.contended_in_routers,
         },
         memory=counts
         # Of offered traffic only messages under way are kept.

@@ -4,7 +4,7 @@ What a point becomes:
 
 * **Network**: `models` translates the topology and the routing. Keys and names are checked here, since CODES replaces
   unknown ones by defaults; features that a model lacks are unsupported.
-* **Packets**: `network.packet` bytes, stored whole at each router (a chunk of CODES is a packet here); buffers of
+* **Packets**: `network.packet` bytes, store-and-forward at each router (a chunk of CODES is a packet here); buffers of
   `network.buffer` for each virtual channel, credits, and `network.injection` interleaved messages of a node.
 * **Jobs**: each rank's messages as a DUMPI trace (`trace`), since collectives move no data in CODES' replay. All
   messages are eager; CODES' software cost of a message is subtracted.

@@ -221,8 +221,8 @@ def _check_sharing(point: Point) -> None:
     model = codes_model(point)
     if model is not None and type(point.routing) in model.one_process:
         raise Unsupported(
-            f"on several processes CODES has other times on a {point.machine.kind} under {point.routing.kind}; leave "
-            "engine.processes out"
+            f"with several processes, CODES gives different times on a {point.machine.kind} under "
+            f"{point.routing.kind} routing; omit engine.processes"
         )
     listed = model is not None and model.job_links == "hops" and sum(not job.pattern.is_idle for job in point.jobs) > 1
     if listed and isinstance(point.engine, files.CodesSettings) and point.engine.job_links:

@@ -33,14 +33,14 @@ CAVEATS: tuple[Caveat, ...] = (
     ),
     Caveat("A send is complete when its last packet has left the node.", has_jobs),
     Caveat(
-        "Sources of offered traffic are periodic and all in step; under uniform traffic none sends to the node before "
-        "it. A batch is a run with its own warm-up, of the messages that arrive in its window, and accepted loads of "
-        "nodes are those of receivers.",
+        "Sources of offered traffic are periodic and synchronised; under uniform traffic, no node sends to its "
+        "predecessor. A batch is a run with its own warm-up and the messages that arrive in its window; the accepted "
+        "loads of nodes are those of receivers.",
         lambda point: point.offered is not None and may_have_sources(point),
     ),
     Caveat(
-        "Links to nodes have no latency on express meshes, fat trees and Slim Flies, and the last router has that of a "
-        "cable, so a latency under load is one cable latency lower.",
+        "On express meshes, fat trees and Slim Flies, host links have no latency, and the last router has the latency "
+        "of a cable; so the latency under load is lower by the latency of one cable.",
         lambda point: point.offered is not None and codes_model(point) in _WITHOUT_HOST_LATENCY,
     ),
     Caveat(
@@ -53,8 +53,8 @@ CAVEATS: tuple[Caveat, ...] = (
         "queue packets at their outputs, without a crossbar."
     ),
     Caveat(
-        "On a dragonfly Valiant leads through a group drawn at random, neither the first nor the last one, and packets "
-        "that stay in their group make no detour. Expected loads are those of detours through any router.",
+        "On a dragonfly, Valiant routing uses an intermediate group drawn at random, other than those of source and "
+        "destination; packets within a group make no detour. Expected loads are those of detours through any router.",
         _valiant_on(dragonfly.MODEL),
     ),
     Caveat(
@@ -79,8 +79,8 @@ CAVEATS: tuple[Caveat, ...] = (
         has_ring_ties,
     ),
     Caveat(
-        "A packet uses first the long or the short link, by queue length. Expected loads are those of the long one "
-        "first.",
+        "A packet takes the express link or the short link first, whichever has the shorter queue. Expected loads are "
+        "those of the express link first.",
         _over_long_links,
         other_paths=True,
     ),

@@ -117,8 +117,9 @@ def ranks_per_node(machine: Machine, jobs: list[PlacedJob]) -> int:
 def _traced(job: PlacedJob, smallest: int) -> Messages:
     """Return the messages of a job that affect times.
 
-    Messages within a node are free. In a job of several phases they synchronise ranks, and remain with the smallest
-    size, since CODES copies them at the bandwidth of a node. Of operations too; there the phase is a message's number.
+    Messages within a node are free. In a job of several phases they synchronise ranks, and are kept with the smallest
+    size, since CODES copies them at the bandwidth of a node; likewise in a job of operations, where the number of a
+    message serves as its phase.
     """
     messages, between = job.messages, job.is_inter_node
     if job.operations is not None and between.any():

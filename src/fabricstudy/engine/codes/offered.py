@@ -79,7 +79,7 @@ def may_have_sources(point: Point) -> bool:
 
 
 def _traffic(machine: Machine, rows: Destinations) -> int | None:
-    """Return the program's number of a traffic, if it has it."""
+    """Return the program's number of a traffic pattern; None if the program does not offer it."""
     nodes = machine.nodes
     if len(rows.node) == nodes and np.all(rows.share == 1):
         if np.all(rows.first == 0) and np.all(rows.last == nodes - 1):

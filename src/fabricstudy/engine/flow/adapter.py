@@ -54,7 +54,7 @@ class Flow(FlowSettings, BundledSimulator, kind="flow"):
                 "other jobs; use the engine packet"
             )
         if isinstance(point.routing, Ecmp) and np.any(point.machine.cable_count > 1):
-            raise Unsupported("the flow engine has no flows on one of parallel cables; use the engine packet")
+            raise Unsupported("the flow engine cannot select one of several parallel cables; use the engine packet")
         if isinstance(point.routing, Ugal) and point.routing.has_parameters:
             raise Unsupported("the flow engine's UGAL has no detours, bias or threshold; leave these out")
         least, loads = MIN_PACKETS * int(point.network.packet_bytes), traffic_classes(point.point)

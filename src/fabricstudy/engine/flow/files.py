@@ -31,7 +31,7 @@ class FlowSettings(EngineSettings):
         0.02,
         ge=0,
         le=0.2,
-        description="events within this part of a message's mean time under way count as one; 0 is exact and slow",
+        description="events within this fraction of the mean message time are processed together; 0: exact, slower",
     )
     record: Record = None
 

@@ -4,16 +4,15 @@ What a point becomes:
 
 * **Time** is in integer picoseconds: bandwidths and latencies are those of the study, and there is no cycle.
 * **Cut-through**: a packet goes on as soon as its head has arrived and the next buffer has room for all of it (virtual
-  cut-through). A packet fed by a slower link holds the faster one behind it until its tail has passed.
+  cut-through). A packet that arrives over a slower link occupies the next, faster link until its tail has passed.
 * **Router**: buffers at the inputs, queues at the outputs, and between them a crossbar, which is `crossbar_speedup`
   times as fast as the links. Credits count bytes of each virtual channel. Arbitration is random among the packets that
   wait, and an output is never idle while a packet in the router may go there.
 * **Buffers**: the virtual channels of a router input share `network.port_buffer` (a dynamically allocated multi-queue
-  buffer). Each class of channels has a part of its own, the rest is common to all, so that routings with more classes
-  have no larger buffers. An input has virtual output queues: a packet never waits behind one that goes to another
-  output. The queue of an output has half as much.
-  With `network.buffer_per: channel` each virtual channel is one queue, with a buffer of `network.buffer`, as on
-  CAMINOS, SST and CODES.
+  buffer). Each class of channels has a reserved part, and all classes share the rest, so that the total does not grow
+  with the number of classes. An input has virtual output queues: a packet never waits behind one that goes to another
+  output. The queue of an output has half as much. With `network.buffer_per: channel` each virtual channel is one queue,
+  with a buffer of `network.buffer`, as on CAMINOS, SST and CODES.
 * **Virtual channels** are in classes against deadlock; see `fabricstudy.engine.virtual_channels`.
 * **Routing**: minimal uses the paths of least `Machine.hop_weight`; among several outputs with room a packet draws one.
   Adaptive routing takes the output with most room. Valiant leads through a random router with nodes, or a random group.

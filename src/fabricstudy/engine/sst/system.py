@@ -52,8 +52,8 @@ NO_NIC_COSTS: dict[str, Any] = {
 }  # fmt: skip
 """A free network interface.
 
-By default it receives 16 messages at once. It keeps 64 packets of others, and then takes no packet at all, not even of
-those 16, so that the network behind it stands still, if need be for ever.
+By default it receives 16 messages at once and buffers 64 packets of further messages. When this buffer is full, it
+accepts no packets, not even of those 16, so that backpressure stalls the network, possibly forever.
 """
 
 

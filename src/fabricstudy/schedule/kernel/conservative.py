@@ -1,8 +1,8 @@
 """Conservative backfilling: a slot for every job.
 
-The *profile* has for each partition the slots, of running and of waiting jobs, that block it, by their begin: `job`,
-`begin` and `end` [partitions, room]; `filled` of a partition is their number. The stamp counts freed slots: only a
-partition that was `freed` after a job `tried` can give it an earlier slot.
+The *profile* lists, for each partition, the slots of running and waiting jobs that block it, sorted by start time:
+`job`, `begin` and `end` [partitions, room]; `filled` of a partition is their number. The stamp counts freed slots: only
+a partition that was `freed` after a job `tried` can give it an earlier slot.
 """
 
 import numpy as np
@@ -75,7 +75,7 @@ def note_freed(state: ScheduleState, partition: int) -> None:
 def earliest_gap_s(
     state: ScheduleState, profile: Profile, owner: int, partition: int, now: float, requested: float, before: float
 ) -> float:
-    """Return the earliest time from which no other job uses a partition for so long, if it is by `before`."""
+    """Return the earliest start, not after `before`, at which a partition is free for the requested time."""
     job, begin, end = profile
     at_s = now
     for position in range(state.parts[partition].filled):

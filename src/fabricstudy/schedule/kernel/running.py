@@ -75,7 +75,7 @@ def start_job(state: ScheduleState, now: float, job: int, partition: int, backfi
         if state.parts[other].blockers == 0:
             update_free_counts(state, other, -1)
         state.parts[other].blockers += 1
-        state.parts[other].seats += state.conflicts[index].shares_midplane
+        state.parts[other].overlaps += state.conflicts[index].shares_midplane
         state.parts[other].expected_s = max(state.parts[other].expected_s, expected_s)
     for word in range(len(state.used)):
         state.used[word] |= state.words[partition, word]
@@ -92,7 +92,7 @@ def end_next_job(state: ScheduleState) -> int:
     for index in range(state.parts[partition].first, state.parts[partition].last):
         other = state.conflicts[index].other
         state.parts[other].blockers -= 1
-        state.parts[other].seats -= state.conflicts[index].shares_midplane
+        state.parts[other].overlaps -= state.conflicts[index].shares_midplane
         if state.parts[other].blockers == 0:
             update_free_counts(state, other, 1)
             state.parts[other].expected_s = -np.inf

@@ -36,14 +36,14 @@ def causes(state: ScheduleState) -> tuple[int, int]:
         for group in range(len(state.groups)):
             if state.groups[group].waiting == 0:
                 continue
-            seats, free = np.uint64(0), np.uint64(0)
+            overlaps, free = np.uint64(0), np.uint64(0)
             for index in range(state.groups[group].first, state.groups[group].last):
                 partition = state.members[index]
-                if state.parts[partition].seats == 0:
-                    seats |= state.words[partition, word]
+                if state.parts[partition].overlaps == 0:
+                    overlaps |= state.words[partition, word]
                     if state.parts[partition].blockers == 0:
                         free |= state.words[partition, word]
-            lacking_cables |= seats & ~free
+            lacking_cables |= overlaps & ~free
             startable |= free
         cables += popcount(lacking_cables)
         held += popcount(startable & ~lacking_cables)

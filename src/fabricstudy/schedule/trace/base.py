@@ -15,7 +15,7 @@ from fabricstudy.core.quantities import Moment
 from ..jobs import Jobs
 
 OfferedLoad = Annotated[Number, Field(gt=0, le=3)]
-"""Above 3, the queue only grows."""
+"""An offered load above 1 exceeds the capacity; above 3 is rejected as a mistake."""
 
 Factor = Annotated[Number, Field(ge=1, le=1000)]
 

@@ -51,7 +51,7 @@ class Swf(Trace, kind="swf"):
         None, description="requested node-seconds over those of the machine, by scaling the times between arrivals"
     )
     too_large: Literal["refuse", "reject"] = pydantic.Field(
-        "refuse", description="how jobs larger than the machine are treated"
+        "refuse", description="jobs larger than the machine. refuse: an error; reject: counted as rejected"
     )
     sha256: Annotated[str, pydantic.Field(pattern="^[0-9a-f]{64}$")] | None = pydantic.Field(
         None, description="SHA-256 of the file; another file is refused"

@@ -30,7 +30,7 @@ class Request:
 
     @property
     def free(self) -> Bools:
-        """Bools of the free nodes, bool [nodes]; at least `wanted` are free."""
+        """Mask of the free nodes, bool [nodes]; at least `wanted` are free."""
         return np.equal(self.holder, NO_JOB)
 
 
@@ -79,7 +79,7 @@ class Allocation(Kind, family="allocation"):
         return 0.0
 
     def remark(self, nodes: int, machine_nodes: int) -> str:
-        """Return what `plan` warns of if all jobs with this allocation together have so many nodes; "" if nothing."""
+        """Return the warning of `plan` if all jobs with this allocation have this many nodes in total; "" for none."""
         return ""
 
     def allocate(self, request: Request) -> Grant:

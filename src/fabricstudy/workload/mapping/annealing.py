@@ -52,12 +52,12 @@ class AnnealingMapping(Refinement, kind="annealing"):
 def temperatures(changes: Floats) -> tuple[float, float]:
     """Return the first and the last temperature, from the changes in cost by random swaps at the start.
 
-    A state is in equilibrium at the temperature at which the expected change of a swap is zero: gains, which are
-    always accepted, balance losses, which are accepted with probability exp(-loss / temperature). A higher one undoes
-    a good start, a lower one does not leave it (Rose, Klebsch and Wolf, Temperature measurement and equilibrium
-    dynamics of simulated annealing placements, IEEE Trans. CAD 9(3), 1990). At a local optimum there are no gains, so
-    that temperature is 0, and for random mappings none balances them: a tenth of the mean loss and the mean loss are
-    the limits.
+    A state is in equilibrium at the temperature at which the expected change of a swap is zero: gains, which are always
+    accepted, balance losses, which are accepted with probability exp(-loss / temperature). A higher one undoes a good
+    start, a lower one does not leave it (Rose, Klebsch and Wolf, Temperature measurement and equilibrium dynamics of
+    simulated annealing placements, IEEE Trans. CAD 9(3), 1990). At a local optimum there are no gains, so that
+    temperature is 0; for random mappings, no temperature balances gains and losses. The result is therefore limited to
+    the range from a tenth of the mean loss to the mean loss.
 
     `changes` (float64 [draws]) are above 0 for losses; both temperatures are in their unit, and 0 without any loss.
 

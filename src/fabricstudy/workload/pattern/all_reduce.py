@@ -20,7 +20,7 @@ from fabricstudy.core.model import ConfigError, Whole, model_check
 from fabricstudy.core.quantities import Size
 
 from . import collective
-from .collective import Collective, CollectivePart, exchange, power_below, reverse_steps, ring
+from .collective import Collective, CollectivePart, exchange, largest_power_of_two, reverse_steps, ring
 
 MPICH_ALL_REDUCE_BYTES = 2048
 OPEN_MPI_ALL_REDUCE_BYTES = 10_000
@@ -67,7 +67,7 @@ class AllReduce(Collective, kind="all-reduce"):
 
     def chosen(self, ranks: int) -> str:
         if self.algorithm == "mpich":
-            short = self.message_bytes <= MPICH_ALL_REDUCE_BYTES or self.message_bytes < power_below(ranks)
+            short = self.message_bytes <= MPICH_ALL_REDUCE_BYTES or self.message_bytes < largest_power_of_two(ranks)
             return "recursive-doubling" if short else "rabenseifner"
         if self.algorithm == "open-mpi":
             short = self.message_bytes < OPEN_MPI_ALL_REDUCE_BYTES or self.message_bytes <= ranks
@@ -77,7 +77,7 @@ class AllReduce(Collective, kind="all-reduce"):
     def check_ranks(self, ranks: int) -> None:
         super().check_ranks(ranks)
         if self.chosen(ranks) in ("ring", "direct", "hierarchical", "rabenseifner"):
-            divided = power_below(ranks) if self.chosen(ranks) == "rabenseifner" else ranks
+            divided = largest_power_of_two(ranks) if self.chosen(ranks) == "rabenseifner" else ranks
             self.check_blocks(divided, self.chosen(ranks))
         if self.inside is not None and (ranks % self.inside or ranks == self.inside):
             problem = f"{ranks} ranks cannot be divided into several groups of {self.inside}"

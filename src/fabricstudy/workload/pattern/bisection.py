@@ -7,7 +7,7 @@ from .base import JobPlacement, MessagePattern, Sends, both_ways
 
 
 class Bisection(MessagePattern, kind="bisection"):
-    """Every rank in one half of the machine's best cut exchanges with every rank in the other half."""
+    """Every rank in one half of the machine's best known bisection exchanges with every rank in the other half."""
 
     follows_placement = True
 

@@ -8,7 +8,16 @@ from pydantic import Field
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import Size
 
-from .collective import Collective, CollectivePart, ends_of_blocks, halving, power_below, reverse_steps, ring, tree_down
+from .collective import (
+    Collective,
+    CollectivePart,
+    ends_of_blocks,
+    halving,
+    largest_power_of_two,
+    reverse_steps,
+    ring,
+    tree_down,
+)
 
 MPICH_SHORT_BYTES, MPICH_LONG_BYTES, MPICH_FEW_RANKS = 12_288, 524_288, 8
 
@@ -33,14 +42,14 @@ class Broadcast(Collective, kind="broadcast"):
             return self.algorithm
         if self.message_bytes < MPICH_SHORT_BYTES or ranks < MPICH_FEW_RANKS:
             return "binomial"
-        medium = self.message_bytes < MPICH_LONG_BYTES and power_below(ranks) == ranks
+        medium = self.message_bytes < MPICH_LONG_BYTES and largest_power_of_two(ranks) == ranks
         return "scatter-recursive-doubling" if medium else "scatter-ring"
 
     def check_ranks(self, ranks: int) -> None:
         super().check_ranks(ranks)
         if self.chosen(ranks) != "binomial":
             self.check_blocks(ranks, self.chosen(ranks))
-        if self.chosen(ranks) == "scatter-recursive-doubling" and power_below(ranks) != ranks:
+        if self.chosen(ranks) == "scatter-recursive-doubling" and largest_power_of_two(ranks) != ranks:
             problem = f"recursive doubling needs a power of two of ranks, not {ranks}"
             remedy = "change the job's size, or use scatter-ring"
             raise ConfigError(problem, remedy, ("algorithm",), self.algorithm, "does-not-fit")

@@ -35,12 +35,12 @@ Step = tuple[Ints, Ints, Ints]
 """Sources, destinations and bytes of the messages of one phase, int64 [messages]."""
 
 
-def power_below(ranks: int) -> int:
+def largest_power_of_two(ranks: int) -> int:
     """Return the largest power of two that is at most `ranks`.
 
     Examples
     --------
-    >>> power_below(13), power_below(16)
+    >>> largest_power_of_two(13), largest_power_of_two(16)
     (8, 16)
     """
     return 1 << (ranks.bit_length() - 1)
@@ -65,10 +65,10 @@ def exchange(source: Ints, destination: Ints, size_bytes: Ints | int) -> Step:
 def fold(ranks: int, size_bytes: int) -> tuple[list[Step], Ints, list[Step]]:
     """Reduce the ranks to a power of two: return the steps before, the active ranks, int64, and the steps after.
 
-    Of the first 2 r ranks, r being the excess over the power, each even one sends its vector to the next, which works
-    in its place and sends it the result.
+    Of the first 2 r ranks, r being the excess over the power, each even one sends its vector to the next rank, which
+    acts for both and returns the result.
     """
-    excess = ranks - power_below(ranks)
+    excess = ranks - largest_power_of_two(ranks)
     even = 2 * np.arange(excess)
     workers = np.concatenate([even + 1, np.arange(2 * excess, ranks)])
     if not excess:

@@ -5,7 +5,7 @@
   ``source,destination,bytes``; with commas or blanks between the numbers, as ``numpy.savetxt`` writes it.
 * numpy (``.npz``, ``.npy``): one matrix, or a sparse one as ``scipy.sparse.save_npz`` writes it.
 
-The content of a file tells its format; the suffix matters for a file that is damaged. A study may state the format.
+The format is detected from the content of the file, or from its suffix if the file is damaged. A study may state it.
 """
 
 import io

@@ -12,7 +12,7 @@ from pydantic import Field
 from fabricstudy.core.quantities import Size
 
 from . import collective
-from .collective import Collective, CollectivePart, Rounds, Step, ends_of_blocks, exchange, power_below, ring
+from .collective import Collective, CollectivePart, Rounds, Step, ends_of_blocks, exchange, largest_power_of_two, ring
 
 MPICH_REDUCE_SCATTER_BYTES = 524_288
 OPEN_MPI_SHORT_BYTES, OPEN_MPI_LONG_BYTES = 12 * 1024, 256 * 1024
@@ -40,7 +40,7 @@ class ReduceScatter(Collective, kind="reduce-scatter"):
         if self.algorithm == "mpich":
             return "recursive-halving" if size_bytes < MPICH_REDUCE_SCATTER_BYTES else "pairwise"
         if self.algorithm == "open-mpi":
-            is_power = power_below(ranks) == ranks
+            is_power = largest_power_of_two(ranks) == ranks
             short = size_bytes <= OPEN_MPI_SHORT_BYTES or (size_bytes <= OPEN_MPI_LONG_BYTES and is_power)
             return "recursive-halving" if short or ranks >= 0.0012 * size_bytes + 8 else "ring"
         return self.algorithm

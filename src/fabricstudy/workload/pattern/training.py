@@ -39,7 +39,7 @@ DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 Algorithm = Literal["ring", "recursive-doubling", "rabenseifner", "tree", "double-tree", "hierarchical", "direct"]
 
 Group = Literal["tensor", "expert", "data", "shared"]
-"""Ranks of one degree; shared: those of data and expert together, which have the same attention."""
+"""Ranks of one degree of parallelism; shared: data- and expert-parallel ranks with the same attention parameters."""
 GroupOperation = Literal["all-reduce", "reduce-scatter", "all-gather", "all-to-all"]
 
 
@@ -66,7 +66,7 @@ class Parallel(Model):
 
     @property
     def tensor_span(self) -> int:
-        """Consecutive ranks among which a group of tensor lies."""
+        """Number of consecutive ranks that a tensor-parallel group spans."""
         inner: list[int] = [getattr(self, name) for name in self.order[: self.order.index("tensor")]]
         return self.tensor * prod(inner)
 
@@ -104,9 +104,9 @@ class Gradients(Model):
 class Collectives(Model):
     """Algorithms of the collectives."""
 
-    tensor: Algorithm = Field("ring", description="all-reduce of activations in groups of tensor")
+    tensor: Algorithm = Field("ring", description="all-reduce of activations in tensor-parallel groups")
     data: Algorithm = Field("ring", description="all-reduce of gradients; ring or direct with zero: 1")
-    expert: Literal["linear", "pairwise"] = Field("linear", description="all-to-all in groups of expert")
+    expert: Literal["linear", "pairwise"] = Field("linear", description="all-to-all in expert-parallel groups")
     inside: Whole | None = Field(None, ge=2, description="consecutive ranks of a group of hierarchical, for data")
 
 
@@ -179,8 +179,8 @@ class Training(Pattern, kind="training"):
 
     The layers are divided evenly among the stages. A stage computes `layers_at_once` layers of a micro-batch, then
     their collectives; these sum up the all-reduces of the layers, so their bytes are exact and their latencies too few.
-    The ranks of tensor wait for their all-reduces, and those of expert for their all-to-alls; messages between stages
-    and collectives of gradients overlap with computation. The optimizer takes no time.
+    Tensor-parallel ranks wait for their all-reduces, and expert-parallel ranks for their all-to-alls; messages between
+    stages and collectives of gradients overlap with computation. The optimizer takes no time.
 
     Notes
     -----
@@ -195,7 +195,7 @@ class Training(Pattern, kind="training"):
     * computation: 2 floating-point operations a parameter and token forward, and those of attention; twice as many
       backward, three times with `recompute` (Narayanan et al. 2021)
 
-    Stages wait (p - 1) / m of their computation, for p equal stages and m micro-batches.
+    The pipeline bubble is (p - 1) / m of the computation, for p equal stages and m micro-batches.
     """
 
     has_operations = True

@@ -1,8 +1,8 @@
 """GOAL in binary, as ``txt2bin`` of LogGOPSim and ATLAHS writes it for their simulators.
 
-A file has a number by which it is known, the number of ranks, the largest stream and interface, and the offsets of the
-begin and end of each rank. A rank has the numbers of its operations and of those that wait for nothing, these, a record
-for each operation, and the operations that wait for its end and for its start. All numbers are little-endian.
+A file has a magic number, the number of ranks, the largest stream and interface, and the start and end offsets of each
+rank. A rank has the count of its operations and of those without dependencies, the list of the latter, a record for
+each operation, and the lists of the operations that wait for its end and for its start. All numbers are little-endian.
 
 References
 ----------

@@ -1,8 +1,8 @@
 """The MPI calls of ranks, one after another, as operations.
 
-What passes between two calls is computation. A blocking call ends before the next one, a non-blocking one only starts
-before it; waiting for requests needs their ends. Collective operations are those of this project (`expansion`); those
-of 0 bytes send nothing, as in MPICH, but for a barrier.
+The time between two calls counts as computation. A blocking call ends before the next call; a non-blocking call only
+starts before it; a wait depends on the completion of its requests. Collective operations are those of this project
+(`expansion`); those of 0 bytes send nothing, as in MPICH, but for a barrier.
 """
 
 from array import array

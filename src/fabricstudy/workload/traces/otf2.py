@@ -1,8 +1,8 @@
 """OTF2 archives of Score-P: the MPI events of processes; see `mpi` for the meaning of the calls.
 
-What passes between MPI regions is computation. Processes are the ranks of MPI_COMM_WORLD; of their threads only those
-that call MPI are read. The package ``otf2`` reads the archive. Bytes of collective operations are totals as Score-P
-counts them, p times the vector of a rank; in place they are p - 1 times, which an archive does not say.
+The time between MPI regions counts as computation. Processes are the ranks of MPI_COMM_WORLD; of their threads only
+those that call MPI are read. The package ``otf2`` reads the archive. Bytes of collective operations are totals as
+Score-P counts them, p times the vector of a rank; in place they are p - 1 times, which an archive does not say.
 
 References
 ----------
@@ -29,7 +29,7 @@ _COLLECTIVES = {
     "ALLTOALL": "alltoall", "ALLREDUCE": "allreduce", "REDUCE": "reduce",
 }  # fmt: skip
 _REFUSED = ("NonBlockingCollective", "Rma", "MpiRequestCancelled")
-"""Begins of the names of events that send or receive, and are not read."""
+"""Prefixes of the names of events that communicate but are not supported."""
 
 _WRONG: tuple[type[Exception], ...] = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What a damaged archive raises where a definition is missing or of another kind."""

@@ -1,4 +1,4 @@
-"""Traffic that minimal routes of groups, and of rings, carry worst."""
+"""Worst-case traffic for minimal routing between groups, and on rings."""
 
 import numpy as np
 from pydantic import Field

@@ -20,7 +20,7 @@ class MixPart(Model):
 class TrafficMix(Traffic, kind="mix"):
     """Each message belongs to one of several traffics, drawn by their weights."""
 
-    of: tuple[MixPart, ...] = Field(min_length=1, max_length=100, description="the traffics, each with its weight")
+    of: tuple[MixPart, ...] = Field(min_length=1, max_length=100, description="kinds of traffic, each with its weight")
 
     def check_machine(self, machine: Topology) -> None:
         for number, part in enumerate(self.of):

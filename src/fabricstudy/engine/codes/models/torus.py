@@ -52,7 +52,7 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
 
 def _check(point: Point, machine: Machine) -> None:
     if not all(dimension.wrap for dimension in machine.dimensions):
-        raise Unsupported("CODES' torus closes every dimension; for lines use the topology mesh, or another engine")
+        raise Unsupported("CODES' torus wraps around in every dimension; use kind: mesh, or another engine")
     if machine.nodes != machine.routers:
         raise Unsupported("CODES' torus has one node per router; set nodes_per_router: 1, or use another engine")
     check_single_cables(machine.cable_count, "torus", "two routers")
