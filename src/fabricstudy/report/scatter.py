@@ -56,9 +56,14 @@ def _axis_labels(figure: ScatterFigure, tables: Tables) -> tuple[str, str]:
     return x_label, figure_style.value_label(figure, figure.y, figure.y_label)
 
 
-def _across(figure: ScatterFigure, tables: Tables, keys: list[str]) -> tuple[Observations, list[str]]:
-    """Return the values of x, and the columns that match them with y."""
-    selection = figure.across()
+def _across(figure: ScatterFigure, tables: Tables, up: Observations) -> tuple[Observations, list[str]]:
+    """Return the values of x, and the columns that match them with those of y, which are `up`."""
+    keys, selection = up.keys, figure.across()
+    if figure.x_table is not None:
+        points = tables.points[["point_id", "machine_id"]].drop_duplicates("point_id")
+        machines = points.merge(tables.machines[["machine_id", figure.x]], on="machine_id").set_index("point_id")
+        numbers = up.frame["point_id"].map(machines[figure.x]).astype(float)
+        return replace(up, frame=up.frame.assign(**{VALUE: numbers})), keys
     if selection is None:
         return observe(tables, figure, figure.x), keys
     across = observe(tables, selection, figure.x)
@@ -85,7 +90,7 @@ class _Marks(NamedTuple):
 
 def _marks(figure: ScatterFigure, tables: Tables) -> _Marks:
     up, drawn = figure_style.drawn_rows(figure, tables, figure.y)
-    across, shared = _across(figure, tables, up.keys)
+    across, shared = _across(figure, tables, up)
     middle = medians(across.frame, shared)
     x_of = dict(zip(_labels(middle, shared), middle[VALUE], strict=True))
     names = {label_text(label): label_text(name) for label, name in figure.x_key.items()}

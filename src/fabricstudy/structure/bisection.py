@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from fabricstudy.core.arrays import Bools, Floats
+from fabricstudy.machine.components import component_labels
 from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.minimal import Minimal
@@ -131,7 +132,8 @@ def _second_eigenvalue(machine: Machine) -> float:
     weight = csr_array((machine.link_capacity_Bps, (machine.link_tail, machine.link_head)), shape=shape)
     laplacian: Any = (diags_array(weight.sum(axis=1)) - weight).tocsr()
     edge_router = np.flatnonzero(machine.nodes_of_router)
-    free = np.flatnonzero(machine.nodes_of_router == 0)
+    component = component_labels(machine.link_tail, machine.link_head, machine.routers)
+    free = np.flatnonzero((machine.nodes_of_router == 0) & np.isin(component, component[edge_router]))
     if len(free) and machine.routers <= ROUTERS_FOR_DENSE_EIGENVALUES:
         full = laplacian.toarray()
         outer = full[np.ix_(free, edge_router)]

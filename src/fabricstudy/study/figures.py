@@ -370,19 +370,27 @@ class Across(Selection):
     column: str = Field(description="column of the number")
 
 
+_OF_ONE_MACHINE = ("points", "jobs", "marks", "messages", "latency", "links", "link_loads", "interference")
+"""Tables with rows of one point, which has one machine."""
+
+
 class ScatterFigure(Selection, Panels):
     """Column `y` against column `x`, a mark for each observation, both medians over seeds.
 
-    Each panel of at least six marks shows the rank correlation of both columns, from -1 to 1. With `x_analysis`, x is a
-    number of an analysis, such as the price of a machine, in the row with the labels of the mark. With `front`, a line
-    joins the Pareto-efficient marks of each panel. `normalise_to` divides each value of y by the median over seeds of
-    the otherwise equal points with these labels.
+    Each panel of at least six marks shows the rank correlation of both columns, from -1 to 1. With `x_analysis`, x
+    is a number of an analysis, such as the price of a machine, in the row with the labels of the mark. With
+    `x_table: machines`, x is a number of the machine of the mark, such as its `bisection_upper_Bps`. With `front`, a
+    line joins the Pareto-efficient marks of each panel. `normalise_to` divides each value of y by the median over
+    seeds of the otherwise equal points with these labels.
     """
 
     AXES = ("where", "hue", "style", "columns", "rows", "normalise_to")
 
     kind: Literal["scatter"]
-    x: str = Field(description="column of the table, or of `x_analysis`, on the x axis")
+    x: str = Field(description="column of the table, of `x_table` or of `x_analysis`, on the x axis")
+    x_table: Literal["machines"] | None = Field(
+        None, description="table with the column x, if it is not `table`: that of the machines of the points"
+    )
     x_analysis: str | None = Field(
         None, description="analysis with the column x; each of its keys is an axis, or is in `x_where`"
     )
@@ -416,8 +424,19 @@ class ScatterFigure(Selection, Panels):
             if getattr(self, key) and self.x_analysis is None:
                 problem = "this key needs x_analysis"
                 raise ConfigError(problem, "add x_analysis, or use where", (key,), code="conflicting-keys")
+        if self.x_table is not None:
+            self._check_machine_column()
         check_unit("unit", self.y, self.unit, self.normalise_to)
         check_unit("x_unit", self.x, self.x_unit)
+
+    def _check_machine_column(self) -> None:
+        if self.x_analysis is not None:
+            problem, remedy = "x is from a table or from an analysis", "leave one of them out"
+            raise ConfigError(problem, remedy, ("x_table",), code="conflicting-keys")
+        if not self.of_points or self.table not in _OF_ONE_MACHINE:
+            problem, remedy = "the rows that are drawn are not those of one machine", "leave it out"
+            raise ConfigError(problem, remedy, ("x_table",), code="conflicting-keys")
+        check_metric("machines", self.x)
 
     def across(self) -> Across | None:
         """Return the selection of rows for x, if x is from another analysis than y."""
@@ -426,8 +445,8 @@ class ScatterFigure(Selection, Panels):
         return Across(analysis=self.x_analysis, where=self.x_where, column=self.x)
 
     def numbers(self) -> tuple[str, ...]:
-        """Return the columns of numbers that it draws, without x from another analysis."""
-        return (self.y,) if self.x_analysis else (self.x, self.y)
+        """Return the columns of numbers that it draws, without x from elsewhere."""
+        return (self.y,) if self.x_analysis or self.x_table else (self.x, self.y)
 
 
 class HeatmapFigure(Selection, Panels):

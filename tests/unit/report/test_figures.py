@@ -498,6 +498,27 @@ def test_marks_that_no_other_one_beats_are_joined_and_named(make: Make) -> None:
     assert "minimal 2, of 3; " in without
 
 
+def test_marks_have_the_number_of_their_machine(make: Make) -> None:
+    """Each machine has its own hops; a mark is the median time over seeds of a machine."""
+    hops = {"lean": 1.0, "ring": 3.0, "rich": 2.0}
+    sweep = {"topology": {"of": "machine", "values": MACHINES}}
+    figure = {
+        "id": "a", "kind": "scatter", "title": "Hops", "x": "bisection_upper_Bps", "x_table": "machines",
+        "y": "runtime_ns", "unit": "ms", "hue": "topology",
+    }  # fmt: skip
+    case = make(claims=[], sweep=sweep, figures=[figure])
+    machines, jobs = case.tables.machines, case.tables.jobs
+    machines["bisection_upper_Bps"] = machines["topology"].map(hops)
+    (axes,) = scatter_canvas(case.study.figures[0], case.tables)[0].axes  # type: ignore[arg-type]
+    drawn = sorted(map(tuple, axes.collections[0].get_offsets().tolist()))  # type: ignore[union-attr]
+    expected = sorted(
+        (hops[str(name)], time / 1e6) for name, time in jobs.groupby("topology")["runtime_ns"].median().items()
+    )
+    assert len(drawn) == 3 and np.array(drawn) == pytest.approx(np.array(expected))
+    one = told(case)["a"]
+    assert "n = 9 points" in one.basis and "none missing" in one.basis and "against bisection" in one.alt
+
+
 def test_a_front_of_slowdowns_ranks_no_machine(make: Make) -> None:
     case = priced(make, {"lean": 30.0, "ring": 31.0, "rich": 20.0})
     case.tables.jobs["slowdown"] = case.tables.jobs["runtime_ns"] / 1e6

@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from fabricstudy.machine.graph import LinkClass, Machine
+from fabricstudy.structure import bisection
 from fabricstudy.structure.bisection import BisectionBounds, all_to_all_bound_Bps, bisection_bounds, spectral_bound_Bps
 from fabricstudy.structure.cut import best_cut, capacity_step_Bps, cut_capacity_Bps
 from fabricstudy.structure.exact_cut import better_cut
@@ -201,3 +202,18 @@ def test_half_of_the_host_links_join_the_halves_of_one_router(from_graph: Callab
         found = bisection_bounds(machine)
         assert found.exact and found.lower_Bps == found.upper_Bps == nodes // 2 * machine.host.bandwidth_Bps
         assert not found.cut_side.any()
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_switches_without_cables_do_not_change_the_bisection(
+    from_graph: Callable[..., Machine], dense: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Router 3 has no nodes; neither have routers 6 to 8, which are connected to no router with nodes."""
+    if not dense:
+        monkeypatch.setattr(bisection, "ROUTERS_FOR_DENSE_EIGENVALUES", 4)
+    graph = nx.cycle_graph(6)
+    nodes = [0, 1, 2, 4, 5]
+    alone = spectral_bound_Bps(from_graph(graph, node_router=nodes))
+    graph.add_edge(6, 7)
+    graph.add_node(8)
+    assert spectral_bound_Bps(from_graph(graph, node_router=nodes)) == pytest.approx(alone, rel=1e-6)
