@@ -55,6 +55,7 @@ MIN_DIFFERENCE = 1e-3
 
 UNIT_OF_SUFFIX = {"ns": "nanosecond", "s": "second", "bytes": "byte", "Bps": "byte/second"}
 """Unit of a column by the last part of its name."""
+UNIT_SYMBOL = {"nanosecond": "ns", "second": "s", "byte": "B", "byte/second": "B/s"}
 
 
 def column_unit(name: str) -> str | None:

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from fabricstudy.core.columns import KEYS, NAMES, column_unit, names_of
+from fabricstudy.core.columns import KEYS, NAMES, UNIT_SYMBOL, column_unit, names_of
 from fabricstudy.core.phrasing import count_noun
 from fabricstudy.study.figures import Figure, HeatmapFigure, ScatterFigure, TableFigure, unit_factor
 from fabricstudy.table.files import Tables
@@ -360,10 +360,6 @@ def value_label(figure: Figure | ScatterFigure | HeatmapFigure, column: str, lab
     return f"{column_text(column)} relative to {reference}"
 
 
-_UNITS = {"nanosecond": "ns", "second": "s", "byte/second": "B/s"}
-"""Short names of the units of columns; those of bytes have it in their name."""
-
-
 def with_unit(column: str, label: str | None, unit: str | None) -> str:
     """Return the label of the study, or the column in words and its unit; with `unit`, the one drawn.
 
@@ -372,7 +368,8 @@ def with_unit(column: str, label: str | None, unit: str | None) -> str:
     >>> with_unit("runtime_ns", None, "ms"), with_unit("runtime_ns", None, None), with_unit("slowdown", "slower", None)
     ('runtime (ms)', 'runtime (ns)', 'slower')
     """
-    unit = unit or ("" if label else _UNITS.get(column_unit(column) or "", ""))
+    in_name = label or column_unit(column) == "byte"  # such as "bytes sent"
+    unit = unit or ("" if in_name else UNIT_SYMBOL.get(column_unit(column) or "", ""))
     return f"{label or column_text(column)}{f' ({unit})' if unit else ''}"
 
 
@@ -388,7 +385,7 @@ def column_text(column: str) -> str:
     >>> column_text("hop_bytes"), column_text("over_bound"), column_text("communication_ns")
     ('hop bytes', 'over bound', 'communication and waiting')
     """
-    words = (column.rsplit("_", 1)[0] if column_unit(column) in _UNITS else column).replace("_", " ")
+    words = (column.rsplit("_", 1)[0] if column_unit(column) not in (None, "byte") else column).replace("_", " ")
     return _TEXTS.get(column, words)
 
 

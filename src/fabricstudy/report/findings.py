@@ -40,7 +40,7 @@ def sentences(
     ) if sentence]  # fmt: skip
 
 
-_MOST_LOADS = 24
+_MOST_LOADS = 8
 
 _VERDICT_WORDS = {
     REPRODUCED: ("is reproduced", "are reproduced"),
@@ -84,7 +84,8 @@ def _ranges(searched: pd.DataFrame, axes: list[str]) -> tuple[str, list[str]]:
     loads = {axis: searched.groupby(axis, sort=False)["saturation_load"] for axis in axes}
     by = max(axes, key=lambda axis: np.ptp(loads[axis].median()))
     ends = loads[by].agg(["min", "max"])
-    shown = [f"{label_text(label)} {number(low, 3)} to {number(high, 3)}" for label, low, high in ends.itertuples()]
+    texts = {label_text(label): (number(low, 3), number(high, 3)) for label, low, high in ends.itertuples()}
+    shown = [f"{label} {' to '.join(dict.fromkeys(text))}" for label, text in texts.items()]
     return by, shown[:_MOST_LOADS] + [f"{len(shown) - _MOST_LOADS} more"] * (len(shown) > _MOST_LOADS)
 
 

@@ -118,7 +118,8 @@ def _marks(figure: ScatterFigure, tables: Tables) -> _Marks:
         up = replace(up, missing={**up.missing, f"without {figure.x}: {named(lost)}": without_x})
     of_seeds = ["medians over seeds", *["whiskers: min to max"] * figure.front]
     parts = [figure_style.sample_text(up, with_x)] + of_seeds * (drawn["seed"].nunique() > 1)
-    parts += [f"{_SIGNS[figure.correlation]}: {_NAMES[figure.correlation]}"] * (not figure.front)
+    ranked = not figure.front and bool(marks.groupby(_PANEL).size().max() >= MIN_ROWS)
+    parts += [f"{_SIGNS[figure.correlation]}: {_NAMES[figure.correlation]}"] * ranked
     parts += figure_style.dropped_note(marks["x"], figure.x_log) + figure_style.dropped_note(marks["y"], figure.y_log)
     parts += ["scales differ between panels"] * (not all(_same(figure, marks)))
     low, high = marks["x"].min(), marks["x"].max()
@@ -158,6 +159,8 @@ def _panel(axes: Axes, figure: ScatterFigure, part: pd.DataFrame, looks: figure_
         axes.margins(0.08)
         return f"on the front {_best(part)}"
     correlation = _correlation_text(figure, part)
+    if len(part) < MIN_ROWS:
+        return correlation
     box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.5}
     axes.text(0.03, 0.97, correlation, transform=axes.transAxes, va="top", fontsize=8.5, bbox=box)
     return correlation

@@ -13,7 +13,18 @@ import numpy as np
 import pandas as pd
 
 from fabricstudy.core.arrays import Floats
-from fabricstudy.core.columns import DIFFERS, IN_PART, KEYS, NAMES, NOT_RUN, REPRODUCED, UNDECIDED, names_of
+from fabricstudy.core.columns import (
+    DIFFERS,
+    IN_PART,
+    KEYS,
+    NAMES,
+    NOT_RUN,
+    REPRODUCED,
+    UNDECIDED,
+    UNIT_SYMBOL,
+    column_unit,
+    names_of,
+)  # fmt: skip
 from fabricstudy.core.quantities import label_number
 from fabricstudy.study import claims as grammar
 from fabricstudy.study.claims import Correlation, Crossing, Measure, PairMeasure, Spread, Trend
@@ -80,8 +91,10 @@ def _judge_claim(claim: grammar.Claim, tables: Tables) -> list[dict[str, Any]]:
 
 
 def _judge_part(part: grammar.Part, tables: Tables) -> dict[str, Any]:
+    unit = column_unit(part.measure.metric) if isinstance(part.measure, grammar.Value) else None
+    statement = f"{part.statement} ({UNIT_SYMBOL[unit]})" if unit else part.statement
     row: dict[str, Any] = {
-        "part_statement": part.statement, "show": part.show, "source_low": part.source_range[0],
+        "part_statement": statement, "show": part.show, "source_low": part.source_range[0],
         "source_high": part.source_range[1], "accept_low": part.accepted[0], "accept_high": part.accepted[1],
         "accept_reason": part.reason or None, "points": 0, "seeds": 0,
     }  # fmt: skip

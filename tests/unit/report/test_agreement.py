@@ -49,21 +49,21 @@ RINGS = {"kind": "torus", "shape": [4, 3], "cores_per_node": 2, "bandwidth": "1 
 @pytest.mark.parametrize(
     ("machine", "routing", "told", "untold"),
     [
-        (STUDY["machine"], "valiant", "On a dragonfly Valiant", "Half-way"),
+        (STUDY["machine"], "valiant", "On a dragonfly, Valiant", "Half-way"),
         (RINGS, "dimension-order", "Half-way round a ring all packets use the same", "On a dragonfly"),
         (RINGS | {"kind": "mesh"}, "dimension-order", "one virtual channel", "Half-way"),
         (RINGS | {"kind": "torus", "shape": [5, 3]}, "dimension-order", "one virtual channel", "Half-way"),
         (
             {**RINGS, "kind": "express-mesh", "shape": [8], "gap": 3},
             "dimension-order",
-            "the long or the short link",
+            "the express link or the short link",
             "Half-way",
         ),
         (
             {**RINGS, "kind": "express-mesh", "shape": [8], "gap": 1},
             "dimension-order",
             "one virtual",
-            "the long or the short link",
+            "the express link or the short link",
         ),
     ],
 )

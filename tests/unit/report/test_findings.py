@@ -294,7 +294,7 @@ def test_slowdowns_are_told(make: Make) -> None:
     assert "1.5 in the median (1 to 3, 3 jobs)" in words
 
 
-def test_all_saturation_loads_of_a_study_are_told(make: Make) -> None:
+def test_saturation_loads_of_a_study_are_told(make: Make) -> None:
     loads = {"saturation_load": 0.5, "saturation_bound": 0.9, "saturation_low": 0.45, "saturation_high": 0.55}
     rows = pd.DataFrame(
         [
@@ -302,8 +302,10 @@ def test_all_saturation_loads_of_a_study_are_told(make: Make) -> None:
             for number in range(18)
         ]
     )
+    words = told(make(figures=[]), latency=rows[:8])
+    assert all(f"machine m{number}: 0.5 (0.45 to 0.55, bound 0.9)" in words for number in range(8))
     words = told(make(figures=[]), latency=rows)
-    assert all(f"machine m{number}: 0.5 (0.45 to 0.55, bound 0.9)" in words for number in range(18))
+    assert all(f"m{number} 0.5; " in words for number in range(8)) and "m8" not in words and "; 10 more." in words
 
 
 def test_many_saturation_loads_are_told_as_ranges(make: Make) -> None:
