@@ -234,8 +234,8 @@ def _least_product(part: pd.DataFrame, by_seed: pd.DataFrame) -> str:
     others = [str(name) for name in tied.index[tied] if name != least]
     if not others:
         return least
-    seeds = products.count().min()
-    return f"{least} ({'not distinguishable from' if seeds > 1 else 'equal'} {join_words(others)} by {seeds} seeds)"
+    by = f"not distinguishable by {len(products)} seeds" if len(products) > 1 else "one seed"
+    return f"{least} (as {join_words(others)}, {by})"
 
 
 def _best(part: pd.DataFrame) -> str:

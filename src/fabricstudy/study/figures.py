@@ -175,6 +175,14 @@ def unit_factor(column: str, unit: str) -> float:
     return to_unit(f"1 {base_unit}", unit, base_unit)
 
 
+_UNITS = {
+    "nanosecond": "ns, us, ms or s",
+    "second": "s, min or h",
+    "byte": "B, kB, MiB or GB",
+    "byte/second": "MB/s, GB/s or Gbit/s",
+}
+
+
 def check_unit(key: str, column: str, unit: str | None, normalise_to: Mapping[str, Label] | None = None) -> None:
     """Refuse a unit, which is at `key`, that does not suit the numbers of a column.
 
@@ -189,8 +197,9 @@ def check_unit(key: str, column: str, unit: str | None, normalise_to: Mapping[st
     try:
         unit_factor(column, unit)
     except ConfigError:
-        problem = f"not a unit of {column}, which is in {column_unit(column)}"
-        raise ConfigError(problem, "use one like ms, MB or GB/s", (key,), unit, "invalid-quantity") from None
+        base_unit = column_unit(column) or ""
+        problem = f"not a unit of {column}, which is in {base_unit}"
+        raise ConfigError(problem, f"use {_UNITS[base_unit]}", (key,), unit, "invalid-quantity") from None
 
 
 def as_tuple(value: Any) -> Any:

@@ -580,6 +580,17 @@ def test_the_front_names_its_price_list_and_what_another_one_changes(make: Make)
     assert ("leave" in front or "join" in front) and ", ," not in front
 
 
+def test_the_least_price_times_time_names_what_the_seeds_do_not_tell_apart(make: Make) -> None:
+    """Times of rich are 1.06, 1.07 and 1.08, of the ring 1.03, 1.04 and 1.05: products within 0.03 % at 20.577."""
+    case = priced(make, {"lean": 30.0, "ring": 20.577, "rich": 20.0})
+    (front,) = fronts(case.study.figures, case.tables, case.study.analyses)
+    least = front.rpartition("Least price times time: for routing minimal ")[2].partition(";")[0]
+    assert {name for name in ("lean", "ring", "rich") if name in least} == {"ring", "rich"} and "3" in least
+    apart = priced(make, {"lean": 30.0, "ring": 20.4, "rich": 20.0})
+    (front,) = fronts(apart.study.figures, apart.tables, apart.study.analyses)
+    assert front.rpartition("Least price times time: for routing minimal ")[2].startswith("ring;")
+
+
 def test_marks_of_a_scatter_plot_differ_in_shape(make: Make) -> None:
     case = priced(make, {"lean": 30.0, "ring": 31.0, "rich": 20.0})
     canvas = scatter_canvas(case.study.figures[0], case.tables)[0]  # type: ignore[arg-type]
