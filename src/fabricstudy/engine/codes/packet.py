@@ -17,7 +17,7 @@ TORUS_HOP_NS = 51.5
 """Time that a packet occupies a link of the torus in addition: 50 ns, and a random time of 1.5 ns on average."""
 
 TORUS_AT_ONCE_BYTES = 32_000.0
-"""Bytes that a node of a torus injects at once: about 20 kB, each packet an event."""
+"""Bytes that a node of a torus injects at once, each packet an event: about 20 kB, and a margin."""
 
 MIN_EVENTS_PER_OBJECT, SPARE_EVENTS = 48, 1.5
 
