@@ -2,7 +2,9 @@
 
 ``python -m benches.stages STUDY [STUDY...]``. Measured: Snakemake's benchmark files, and for simulations the records of
 the points. Snakemake samples the processor time of a job every half second at first, later every 30 s, so that it
-misses the end of longer jobs; their elapsed time, which includes waiting for a processor, is the upper bound.
+misses the end of a job: of jobs that it has sampled a few times only, the elapsed time counts, on an idle computer
+their processor time. That of longer jobs, which includes waiting for a processor, is the upper bound. The first run
+on a computer also compiles, once: some seconds of the stages that analyse, place or schedule.
 """
 
 from __future__ import annotations
@@ -17,6 +19,10 @@ from fabricstudy.workflow.forecast import START_CPU_S, job_counts, stage_cpu_s
 from fabricstudy.workflow.pipeline import load_pipelines
 
 
+FEW_SAMPLES_S = 4.0
+"""Jobs below this have fewer than eight samples, so that up to an eighth of their time is missing."""
+
+
 def measured_s(study: str, folder: Path = Path()) -> dict[str, tuple[float, float]]:
     """Return the processor time and the elapsed time of all jobs of each rule."""
     used: dict[str, float] = defaultdict(float)
@@ -26,7 +32,7 @@ def measured_s(study: str, folder: Path = Path()) -> dict[str, tuple[float, floa
         for job in map(json.loads, path.read_text().splitlines()):
             elapsed[rule] += job["s"]
             if rule != "simulate":
-                used[rule] += float(job["cpu_time"] or 0)
+                used[rule] += job["s"] if job["s"] < FEW_SAMPLES_S else float(job["cpu_time"] or 0)
     for path in sorted((folder / "results" / study / "simulate").glob("*.jsonl")):
         used["simulate"] += START_CPU_S["simulate"]
         for _, record in read_checksummed(path):

@@ -140,7 +140,7 @@ class TestWiring:
             (PERCS | {"bandwidth": PERCS_BANDWIDTH}, "minimal", None),
             (PERCS | {"bandwidth": PERCS_BANDWIDTH | {"local": "24 GB/s"}}, "minimal", "one bandwidth"),
             (PERCS | {"bandwidth": PERCS_BANDWIDTH}, "valiant", "one bandwidth"),
-            (TREE, "minimal", "no minimal routing"),
+            (TREE, "minimal", "not support minimal routing"),
             (TREE | {"pods": 2, "core_cables": 2}, "d-mod-k", "one cable between"),
             (DRAGONFLY | {"kind": "dragonfly"}, "adaptive", None),
             (SLIM_FLY, "adaptive", "decides at each hop"),
