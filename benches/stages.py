@@ -18,7 +18,6 @@ from fabricstudy.core.store import read_checksummed
 from fabricstudy.workflow.forecast import START_CPU_S, job_counts, stage_cpu_s
 from fabricstudy.workflow.pipeline import load_pipelines
 
-
 FEW_SAMPLES_S = 4.0
 """Jobs below this have fewer than eight samples, so that up to an eighth of their time is missing."""
 
