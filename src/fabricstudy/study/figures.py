@@ -175,7 +175,7 @@ def unit_factor(column: str, unit: str) -> float:
     return to_unit(f"1 {base_unit}", unit, base_unit)
 
 
-_UNITS = {
+_EXAMPLE_UNITS = {
     "nanosecond": "ns, us, ms or s",
     "second": "s, min or h",
     "byte": "B, kB, MiB or GB",
@@ -199,7 +199,7 @@ def check_unit(key: str, column: str, unit: str | None, normalise_to: Mapping[st
     except ConfigError:
         base_unit = column_unit(column) or ""
         problem = f"not a unit of {column}, which is in {base_unit}"
-        raise ConfigError(problem, f"use {_UNITS[base_unit]}", (key,), unit, "invalid-quantity") from None
+        raise ConfigError(problem, f"use {_EXAMPLE_UNITS[base_unit]}", (key,), unit, "invalid-quantity") from None
 
 
 def as_tuple(value: Any) -> Any:

@@ -24,7 +24,7 @@ from fabricstudy.core.columns import (
     UNIT_SYMBOL,
     column_unit,
     names_of,
-)  # fmt: skip
+)
 from fabricstudy.core.quantities import label_number
 from fabricstudy.study import claims as grammar
 from fabricstudy.study.claims import Correlation, Crossing, Measure, PairMeasure, Spread, Trend

@@ -54,6 +54,11 @@ def two_by_two() -> Tables:
     )
 
 
+def test_a_value_states_the_unit_of_its_column_and_a_ratio_none(two_by_two: Tables) -> None:
+    assert judged(two_by_two, (0, None), kind="value", reduce="max")["part_statement"] == "a number (ns)"
+    assert judged(two_by_two, (0, None), **PAIR)["part_statement"] == "a number"
+
+
 PAIR = {"kind": "contrast", "of": {"arrangement": "circulant"}, "against": {"arrangement": "absolute"}}
 
 
