@@ -23,7 +23,7 @@ class Cost(Analysis, kind="cost"):
 
     * `machine`, `part`: label of the machine; `routers-48` (of 48 ports), `cables-global`, ..., or `all`
     * `currency`, `year`: of the price list
-    * `count`; `length_m`: mean length of a cable
+    * `count`; `length_m`: mean of the cables; `ports_in_use`: mean of the routers, also if `radix` states more
     * `price`, `price_per_node`: in the currency
     * `power_W`, `power_per_node_W`: of the routers' ports; cables add none
 
@@ -34,7 +34,7 @@ class Cost(Analysis, kind="cost"):
     keys = ("machine", "part")
     labels = ("currency",)
     numbers = (
-        "year", "count", "length_m", "price", "price_per_node", "power_W", "power_per_node_W",
+        "year", "count", "length_m", "ports_in_use", "price", "price_per_node", "power_W", "power_per_node_W",
     )  # fmt: skip
 
     machines: dict[str, Topology] = Field(min_length=1, max_length=1000, description="{label: machine}")
@@ -69,8 +69,8 @@ class Cost(Analysis, kind="cost"):
             rows += [
                 {
                     "machine": label, "part": part.name, "currency": tariff.currency, "year": tariff.year,
-                    "count": part.count, "length_m": part.length_m, "price": part.price,
-                    "price_per_node": part.price / machine.nodes,
+                    "count": part.count, "length_m": part.length_m, "ports_in_use": part.ports_in_use,
+                    "price": part.price, "price_per_node": part.price / machine.nodes,
                     "power_W": None if isnan(part.power_W) else part.power_W,
                     "power_per_node_W": None if isnan(part.power_W) else part.power_W / machine.nodes,
                 }

@@ -66,8 +66,8 @@ class Effect:
     `median` and `largest` are the largest over the smallest value among the labels: median and maximum over the
     comparisons, one for each combination of the other axes' labels; `where` has these labels at the maximum.
     In `clear` comparisons a label is not tied with the best. `times_best` counts those in which a label is best or tied
-    with the best, and `times_alone` those in which no other is tied with it. With `by_rate`, labels are ranked by time
-    per byte, since their points send different numbers of bytes, as those of `left_out` others do.
+    with the best (not distinguishable from it), and `times_alone` those in which no other is. With `by_rate`, labels
+    are ranked by time per byte, since their points send different numbers of bytes, as those of `left_out` others do.
     """
 
     axis: str
@@ -144,7 +144,11 @@ class Effects:
             rows.append([effect.axis, *numbers, effect.where, *(text or "none" for text in best)])
         if rows and self.noise:
             rows.append(["run-to-run variation", *(number(factor, 3) for factor in self.noise), *[""] * 4])
-        best = ["best alone in", "best or tied in"] if self.noise else ["alone smallest in", "smallest or equal in"]
+        best = (
+            ["best alone in", "best or not distinguishable in"]
+            if self.noise
+            else ["alone smallest in", "smallest or equal in"]
+        )
         head = ["axis", "factor, median", "max", "comparisons", "max at", *best]
         return TextTable(head, rows, frozenset((1, 2, 3)))
 

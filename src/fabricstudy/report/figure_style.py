@@ -127,20 +127,22 @@ def in_unit(values: Any, column: str, unit: str | None) -> Any:
 
 
 def labelled(frame: pd.DataFrame, name: str) -> pd.Series[Any]:
-    """Return the labels of an axis, for jobs their names if these are unique.
+    """Return the labels of an axis, for jobs of one name each this name, followed by the number if several share it.
 
     Examples
     --------
     >>> labelled(pd.DataFrame({"job": [0, 1], "job_name": ["halo", "io"]}), "job").tolist()
     ['halo', 'io']
     >>> labelled(pd.DataFrame({"job": [0, 1], "job_name": ["app", "app"]}), "job").tolist()
-    [0, 1]
+    ['app 0', 'app 1']
     """
-    if name == "job" and "job_name" in frame:
-        pairs = frame[["job", "job_name"]].drop_duplicates()
-        if pairs["job"].is_unique and pairs["job_name"].is_unique:
-            return frame["job_name"]
-    return frame[name]
+    if name != "job" or "job_name" not in frame:
+        return frame[name]
+    pairs = frame[["job", "job_name"]].drop_duplicates()
+    if not pairs["job"].is_unique:
+        return frame[name]
+    names = frame["job_name"].astype(str)
+    return names if pairs["job_name"].is_unique else names + " " + frame["job"].astype(str)
 
 
 def shares_scale(setting: bool | None, drawn: pd.DataFrame, column: str, log: bool) -> bool:
@@ -243,7 +245,7 @@ class Panel(NamedTuple):
 
 
 class PanelGrid(NamedTuple):
-    """A canvas with a panel for each pair of labels, row by row."""
+    """A canvas with a panel for each pair of labels, row by row; without rows, axes at the end can be unused."""
 
     canvas: Canvas
     axes: Any
@@ -255,7 +257,7 @@ class PanelGrid(NamedTuple):
         """Add axis labels at the edges, a legend above the panels and the footnote."""
         for axes in self.axes.flat:
             axes.set(xlabel="", ylabel="")
-        for axes in self.axes[-1]:
+        for axes in self.axes.flat[len(self.panels) - self.axes.shape[1] : len(self.panels)]:
             axes.set_xlabel(x_label)
         for axes in self.axes[:, 0]:
             axes.set_ylabel(textwrap.fill(y_label, 32))
@@ -267,17 +269,24 @@ class PanelGrid(NamedTuple):
 _CHARACTERS_PER_INCH = 13
 """Of a title, at least."""
 
+MOST_PANELS = 4
+"""Panels side by side that fit a window of 1,280 px; more are wrapped if nothing is in rows."""
+
 
 def panels(figure: TableFigure, frame: pd.DataFrame, share_x: bool = True, share_y: bool = True) -> PanelGrid:
     """Return titled panels, one for each pair of labels in the columns ``row`` and ``column`` of a frame."""
     rows, columns = (list(dict.fromkeys(frame[name])) for name in ("row", "column"))
-    wide, high = len(columns), len(rows)
+    high = len(rows) if len(rows) > 1 else -(-len(columns) // MOST_PANELS)
+    wide = -(-len(rows) * len(columns) // high)
     width = 7.6 if wide < 3 else 3.1 * wide
     fitting = int(_CHARACTERS_PER_INCH * width / wide)
     canvas = Canvas(figsize=(width, 2.75 * high + 1.0), layout="constrained")
     grid = canvas.subplots(high, wide, sharex=share_x, sharey=share_y, squeeze=False)
-    filled = []
-    for axes, (row, column) in zip(grid.flat, itertools.product(rows, columns), strict=True):
+    filled, pairs = [], list(itertools.product(rows, columns))
+    for index in range(len(pairs), grid.size):
+        grid.flat[index].set_visible(False)
+        grid.flat[index - wide].tick_params(labelbottom=True)
+    for axes, (row, column) in zip(grid.flat, pairs, strict=False):
         named = ((figure.rows, row), (figure.columns, column))
         parts = [f"{axis}: {truncate_label(label)}" for axis, label in named if axis]
         separator = ", " if len(", ".join(parts)) <= fitting else ",\n"

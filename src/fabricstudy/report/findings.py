@@ -225,7 +225,7 @@ def _computing_sentence(jobs: pd.DataFrame) -> str:
     rest = "the rest is communication and waiting"
     if len(known):
         rest = (
-            f"exposed communication is {exposed} %, and other waiting (bubble) {bubble} % (each the median of "
+            f"exposed communication is {exposed} %, and other waiting {bubble} % (each the median of "
             f"{count_noun(len(known), 'job')}, so that they need not add up)"
         )
     return f"Computation is {middle} % of the runtime in the median ({text}){several}; {rest}."

@@ -26,7 +26,8 @@ ALL = "all"
 class CostItem:
     """Routers with one number of ports (``routers-48``), cables of one class (``cables-global``), or ``all``.
 
-    Price (in the tariff's currency) and power are totals; that of ports is part of routers. `length_m` is a mean.
+    Price (in the tariff's currency) and power are totals; that of ports is part of routers. `length_m` of cables and
+    `ports_in_use` of routers are means.
     """
 
     name: str
@@ -34,6 +35,7 @@ class CostItem:
     price: float
     power_W: float
     length_m: float | None = None
+    ports_in_use: float | None = None
 
 
 def bill_of_materials(
@@ -61,18 +63,20 @@ def bill_of_materials(
 
 def _routers(machine: Machine, tariff: Tariff, radix: int | None) -> list[CostItem]:
     in_use = np.bincount(machine.link_tail, np.repeat(machine.cable_count, 2), machine.routers)
-    ports = in_use + machine.nodes_of_router
-    ports = ports[(ports > 0) & ~(machine.router_in_node & (machine.nodes_of_router > 0))]
-    if radix is not None:
-        if radix < ports.max(initial=0):
-            raise FabricstudyError(f"routers of {radix} ports are too small: {int(ports.max())} are in use")
-        ports = np.full(len(ports), radix)
-    sizes, counts = np.unique(ports.astype(np.int64), return_counts=True)
+    in_use = in_use + machine.nodes_of_router
+    in_use = in_use[(in_use > 0) & ~(machine.router_in_node & (machine.nodes_of_router > 0))].astype(np.int64)
+    if radix is not None and radix < in_use.max(initial=0):
+        raise FabricstudyError(f"routers of {radix} ports are too small: {int(in_use.max())} are in use")
+    ports = in_use if radix is None else np.full(len(in_use), radix)
+    sizes, counts = np.unique(ports, return_counts=True)
     prices = tariff.routers(sizes.astype(np.float64)) * counts
     return [
-        CostItem(f"routers-{size}", count, price, count * size * tariff.port_W)
+        CostItem(
+            f"routers-{size}", count, price, count * size * tariff.port_W,
+            ports_in_use=float(in_use[ports == size].mean()),
+        )
         for size, count, price in zip(sizes.tolist(), counts.tolist(), prices.tolist(), strict=True)
-    ]
+    ]  # fmt: skip
 
 
 def _cables(machine: Machine, tariff: Tariff, routers_per_rack: int | None) -> list[CostItem]:

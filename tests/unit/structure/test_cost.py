@@ -36,6 +36,7 @@ def test_a_small_tree_by_hand() -> None:
     assert parts["routers-2"].price == 2 * 120 and parts["routers-5"].price == 2 * 150
     assert parts["cables-up1"].price == 4 * 50 and parts["cables-host"].price == 6 * 100
     assert parts["cables-up1"].length_m == parts["cables-host"].length_m == 8
+    assert (parts["routers-2"].ports_in_use, parts["routers-5"].ports_in_use) == (2, 5)
     assert (parts["all"].price, parts["all"].count) == (2 * 120 + 2 * 150 + 4 * 50 + 6 * 100, 14)
     assert parts["all"].power_W == 2 * (2 * 2 + 2 * 5)
 
@@ -46,7 +47,9 @@ def test_short_cables_are_copper() -> None:
 
 
 def test_routers_as_they_are_bought() -> None:
-    assert [part.price for part in bill_of_materials(tree(), ONE, radix=8) if part.name == "routers-8"] == [4 * 180]
+    parts = {part.name: part for part in bill_of_materials(tree(), ONE, radix=8)}
+    assert (parts["routers-8"].price, parts["routers-8"].ports_in_use) == (4 * 180, (2 * 2 + 2 * 5) / 4)
+    assert parts["cables-up1"].ports_in_use is parts["all"].ports_in_use is None
     with pytest.raises(FabricstudyError):
         bill_of_materials(tree(), ONE, radix=4)
     with pytest.raises(FabricstudyError):  # a router of two ports for less than nothing
@@ -143,5 +146,6 @@ def test_switches_of_rails_are_bought_as_the_machine_states_them() -> None:
 
     first = parts()[0]
     assert parts() == parts(radix=64) and (first["part"], first["count"]) == ("routers-64", 8)
+    assert first["ports_in_use"] == 16
     # Those of the domains have other ports.
     assert {row["part"] for row in parts(without=[])} >= {"routers-8", "routers-16"}

@@ -275,8 +275,24 @@ def test_groups_of_tensor_that_cross_domains_are_priced() -> None:
         pattern = training(parallel=parallel)
         step = pattern.estimates(pattern.parallel.ranks, 1e12, domains)
         assert step["outside_ns"] == pytest.approx(crosses * step["tensor_bytes"] * (1 / 50 - 1 / 450))
-        assert len(pattern.describe(step)) == 3 + crosses
+        assert len(pattern.describe(step)) == 3 + crosses + (step["ring_inside"] > 0)
         assert pattern.estimates(pattern.parallel.ranks, 1e12, None)["outside_ns"] == 0
+
+
+@pytest.mark.parametrize(("parallel", "algorithm", "inside"), [
+    ({"data": 16}, "ring", 8), ({"data": 8}, "ring", 0), ({"data": 16}, "direct", 0),
+    ({"tensor": 4, "pipeline": 2, "data": 4, "order": ["tensor", "pipeline", "data", "expert"]}, "ring", 0),
+    ({"tensor": 2, "data": 8}, "ring", 4), ({"data": 2, "expert": 8}, "ring", 8),
+])  # fmt: skip
+def test_rings_that_leave_a_domain_by_one_port_are_told(parallel: Any, algorithm: str, inside: int) -> None:
+    """Count the ranks of a domain of eight that send gradients to another domain."""
+    pattern = training(parallel=parallel, collectives={"data": algorithm}, model=SHAPE | {"experts": 8})
+    step = pattern.estimates(pattern.parallel.ranks, 1e12, ScaleUp(8, 450e9, 50e9))
+    assert step["ring_inside"] == inside and len(pattern.describe(step)) == 3 + (inside > 0)
+    if inside:
+        group = pattern.parallel.groups("shared")[0, 0]
+        leave = [rank for rank, following in zip(group, np.roll(group, -1), strict=True) if rank // 8 != following // 8]
+        assert len([rank for rank in leave if rank // 8 == 0]) == 1 < inside
 
 
 @pytest.mark.parametrize(("keys", "path"), [

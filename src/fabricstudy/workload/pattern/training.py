@@ -400,7 +400,8 @@ class Training(Pattern, kind="training"):
 
         No stage begins before the previous ones have computed a micro-batch forward, nor ends before they have computed
         one backward; a rank also waits for the activations that it sends in its groups of tensor and expert.
-        `outside_ns` is the additional time of all-reduces if tensor-parallel groups cross scale-up domains.
+        `outside_ns` is the additional time of all-reduces if tensor-parallel groups cross scale-up domains;
+        `ring_inside` are the members in a domain of a ring over the gradients that leaves it by one of several, or 0.
         """
         sent_bytes = {
             name: sum(size * count for size, count in sizes.items()) / ranks for name, sizes in self.sent().items()
@@ -422,13 +423,19 @@ class Training(Pattern, kind="training"):
             "bubble": self._pipeline_ns(stage_ns) / (self.micro_batches * max(stage_ns)) - 1,
             "bound_ns": self._pipeline_ns([time_ns + waiting_ns for time_ns in stage_ns]),
             "outside_ns": outside_s * NS_PER_S,
+            "ring_inside": 0 if domains is None else self._ring_inside(domains.accelerators),
         }
+
+    def _ring_inside(self, accelerators: int) -> int:
+        domain = self.parallel.groups("shared")[0, 0] // accelerators
+        inside = int(np.count_nonzero(domain == domain[0]))
+        return inside if self.collectives.data == "ring" and 1 < inside < len(domain) else 0
 
     def _pipeline_ns(self, stage_ns: list[float]) -> float:
         return max(self.micro_batches * time_ns + sum(stage_ns[:stage]) for stage, time_ns in enumerate(stage_ns))
 
     def describe(self, estimates: Mapping[str, Any]) -> list[str]:
-        """Return the estimates as lines of text, with a warning where groups of tensor cross scale-up domains."""
+        """Return the estimates as lines of text, with warnings on groups that cross scale-up domains."""
         model = f"{estimates['model'] or 'model'} of {estimates['parameters'] / 1e9:.4g} billion parameters"
         degrees = " x ".join(f"{name} {estimates[name]}" for name in DIMENSIONS)
         sent = ", ".join(f"{name} {estimates[f'{name}_bytes'] / 1e9:.3g} GB" for name in DIMENSIONS)
@@ -443,6 +450,12 @@ class Training(Pattern, kind="training"):
                 "warning: tensor-parallel groups cross scale-up domains, whose links are faster than those between "
                 f"them: a step takes about {estimates['outside_ns'] / 1e6:,.4g} ms more; set parallel.tensor to a "
                 "divisor of machine.accelerators"
+            )
+        if inside := estimates["ring_inside"]:
+            remedy = f"hierarchical with inside: {inside}" if self.gradients.zero == 0 else "direct"
+            lines.append(
+                f"warning: rings of the gradients have {inside} members in a scale-up domain and leave it by one of "
+                f"them, whose port carries all; collectives.data: {remedy} uses the ports of all members"
             )
         return lines
 
