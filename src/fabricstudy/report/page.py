@@ -43,7 +43,7 @@ from .repetitions import repetition_sentences, repetition_tables, screening_sent
 from .scatter import fronts
 from .text import NO_NUMBER, TextTable, claim_numbers, comparison_count_text, format_number, number
 
-LEAST_PX, PANEL_PX = 660, 260
+LEAST_PX, PANEL_PX = 660, 250
 """Smallest readable width of a figure and of a panel; a narrower window scrolls sideways."""
 
 EMBEDDED_BYTES = 1_800_000
