@@ -138,6 +138,10 @@ def measure(query: grammar.AnyMeasure, tables: Tables) -> Measurement:
     decided a maximum or minimum, or of the median or mean. From nine seeds on it is the distribution-free 95 % interval
     of their median [1]_, since the range widens with every seed.
 
+    A distance, and a spread over labels, of a single seed is above 0 by run-to-run variation alone, however many seeds
+    there are. So the interval of a distance is that of the change without its sign, and a single seed's spread is
+    between the labels with the largest and the smallest median over seeds, not less than that of equal values.
+
     References
     ----------
     .. [1] David and Nagaraja, Order Statistics, 3rd ed., Wiley 2003, section 7.1.
@@ -175,6 +179,7 @@ def _measured(samples: list[_Sample], number_of: Callable[..., Any]) -> Measurem
     common = sorted(set.intersection(*(sample.seeds for sample in samples)))
     every = set.union(*(sample.seeds for sample in samples))
     over_seeds, seeded = any(sample.over_seeds for sample in samples), any(sample.seeded for sample in samples)
+    folds = len(samples) == 1 and samples[0].folds
     with np.errstate(divide="ignore", invalid="ignore"):
         value = float(number_of(*(sample.on(every) for sample in samples)))
         if over_seeds:
@@ -182,7 +187,8 @@ def _measured(samples: list[_Sample], number_of: Callable[..., Any]) -> Measurem
             subsets = [set(common) - {seed} for seed in common] if len(common) > 2 else []
             parts = [float(number_of(*(sample.on(subset) for sample in samples))) for subset in subsets]
         else:
-            parts = number_of(*(sample.of_each(common) for sample in samples)).tolist() if len(common) > 1 else []
+            each = (sample.of_each(common, signed=folds) for sample in samples)
+            parts = number_of(*each).tolist() if len(common) > 1 else []
     last = samples[0].last if len(samples) == 1 and np.inf in (value, *parts) else None
     if not np.isfinite([number for number in (value, *parts) if last is None or number != np.inf]).all():
         raise NotMeasurable("the number is not finite (a division by zero, or a constant column)")
@@ -195,12 +201,15 @@ def _measured(samples: list[_Sample], number_of: Callable[..., Any]) -> Measurem
     outside = 0 if over_seeds else values_outside(len(parts))
     if outside:
         interval = "95 % interval of the median over seeds"
-    low = ordered[outside] if last is None or value < np.inf else min(ordered[outside], last)
+    low, high = ordered[outside], ordered[-1 - outside]
+    if folds:
+        low, high = max(low, -high, 0.0), max(-low, high)
+    low = low if last is None or value < np.inf else min(low, last)
     compared = [sample.compared for sample in samples if sample.compared]
     pairs, planned = map(sum, zip(*compared, strict=True)) if compared else (None, None)
     at_labels = " over ".join(sample.at_labels for sample in samples if sample.at_labels)
     return Measurement(
-        value, low, ordered[-1 - outside], interval, at_labels,
+        value, low, high, interval, at_labels,
         points=sum(sample.points for sample in samples), seeds=len(every) if seeded else 0, pairs=pairs,
         pairs_planned=planned, last=last,
     )  # fmt: skip
@@ -229,19 +238,24 @@ class _Sample:
             self.deciding = groups[groups[VALUE] == groups[VALUE].agg(query.reduce)].head(1)
             varied = [name for name in self.labels if groups[name].nunique(dropna=False) > 1]
             self.at_labels = ", ".join(f"{name} {label_text(self.deciding[name].iloc[0])}" for name in varied)
+        self.folds = isinstance(query, grammar.Contrast) and query.form == "distance" and len(self.deciding) == 1
 
     def on(self, seeds: set[int]) -> float:
         """Return the measure from some seeds, over the deciding groups."""
         return float(self._groups(self.frame["seed"].isin(seeds), self.keys)[VALUE].agg(self.query.reduce))
 
-    def of_each(self, seeds: list[int]) -> Floats:
-        """Return the measure from each of some seeds, NaN where a seed has none."""
-        groups = self._groups(self.frame["seed"].isin(seeds), [*self.keys, "seed"])
+    def of_each(self, seeds: list[int], signed: bool = False) -> Floats:
+        """Return the measure from each of some seeds, NaN where a seed has none; `signed`: change for distance."""
+        groups = self._groups(self.frame["seed"].isin(seeds), [*self.keys, "seed"], signed)
         numbers: Any = groups.groupby("seed")[VALUE].agg(self.query.reduce)
         return np.asarray(numbers.reindex(seeds), dtype=np.float64)
 
-    def _groups(self, chosen: pd.Series[bool], keys: list[str]) -> pd.DataFrame:
-        groups = _VALUES[type(self.query)](self.query, self.frame[chosen], keys)
+    def _groups(self, chosen: pd.Series[bool], keys: list[str], signed: bool = False) -> pd.DataFrame:
+        query = self.query.model_copy(update={"form": "change"}) if signed else self.query
+        if isinstance(query, Spread) and "seed" in keys and not self.over_seeds:
+            groups = _spreads_between(query, self.frame[chosen], self.keys, medians(self.frame, self.keys))
+        else:
+            groups = _VALUES[type(query)](query, self.frame[chosen], keys)
         return groups.merge(self.deciding[self.labels], on=self.labels) if self.labels else groups
 
 
@@ -360,6 +374,23 @@ def _spreads(query: Spread, frame: pd.DataFrame, keys: list[str]) -> pd.DataFram
     forms = {"range": (most - least) / middle, "ratio": most / least, "excess": most / least - 1}
     spreads: pd.DataFrame = groups[rest].assign(**{VALUE: forms[query.form]})
     return spreads
+
+
+def _spreads_between(query: Spread, frame: pd.DataFrame, keys: list[str], points: pd.DataFrame) -> pd.DataFrame:
+    """Return the spread of each seed between the labels with the extremes of `points`, the medians over seeds."""
+    rest = [name for name in keys if name not in query.over]
+    by_seed = [*rest, "seed"]
+    groups = group_by(points, rest)
+    most, least = (
+        frame.merge(points.loc[of_end(), keys], on=keys)[[*by_seed, VALUE]] for of_end in (groups.idxmax, groups.idxmin)
+    )
+    ends = join(most, least, by_seed)
+    middle = medians(frame, by_seed).rename(columns={VALUE: "(median)"})
+    spreads = ends.merge(middle, on=by_seed)
+    ratio, difference = spreads[VALUE] / spreads[AGAINST], spreads[VALUE] - spreads[AGAINST]
+    forms = {"range": difference / spreads["(median)"], "ratio": ratio, "excess": ratio - 1}
+    equal = 1.0 if query.form == "ratio" else 0.0
+    return spreads[by_seed].assign(**{VALUE: forms[query.form].clip(lower=equal)})
 
 
 def _correlations(query: Correlation, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -125,6 +125,53 @@ def test_spread_over_two_seeds_has_no_interval() -> None:
     found = measured(tables, kind="spread", over="seed")
     assert (found.value, found.low, found.high) == pytest.approx((2 / 11,) * 3)
     assert found.interval == "too few seeds"
+
+
+def of_seeds(**times_ns: Sequence[float]) -> Tables:
+    return make_tables([
+        {"a": label, "seed": seed, "runtime_ns": float(time_ns)}
+        for label, of_label in times_ns.items()
+        for seed, time_ns in enumerate(of_label)
+    ])  # fmt: skip
+
+
+def test_the_interval_of_a_distance_is_that_of_the_change_without_its_sign() -> None:
+    distance: dict[str, Any] = {"kind": "contrast", "of": {"a": "x"}, "against": {"a": "y"}, "form": "distance"}
+    # Of three seeds: changes -20, -10 and -30 %; then +20, -10 and +30 %; in a quotient each seed has its distance.
+    found = measured(of_seeds(x=(80, 90, 70), y=(100, 100, 100)), **distance)
+    assert (found.value, found.low, found.high) == pytest.approx((0.2, 0.1, 0.3))
+    found = measured(of_seeds(x=(120, 90, 130), y=(100, 100, 100)), **distance)
+    assert (found.value, found.low, found.high) == pytest.approx((0.2, 0.0, 0.3))
+    other = distance | {"of": {"a": "y"}, "against": {"a": "x"}}
+    quotient = {"kind": "quotient", "of": BASE | distance, "against": BASE | other}
+    found = measure(READER.validate_python(quotient), of_seeds(x=(120, 90, 130), y=(100, 100, 100)))
+    assert found.low == pytest.approx(0.1 / (1 / 0.9 - 1))
+    # Each of twelve seeds is 10 % off, half of them on either side.
+    found = measured(of_seeds(x=[90, 110] * 6, y=[100] * 12), **distance)
+    assert (found.value, found.low, found.high) == pytest.approx((0, 0, 0.1), abs=1e-12)
+
+
+def test_a_spread_of_a_single_seed_is_between_the_labels_that_decide() -> None:
+    tables = of_seeds(x=(100, 130, 90), y=(110, 100, 105), z=(105, 90, 104))
+    # Medians 100, 105 and 104: between y and x the seeds have 110/100, 100/130 and 105/90.
+    for form, value, low, high in (
+        ("ratio", 1.05, 1.0, 7 / 6), ("excess", 0.05, 0.0, 1 / 6), ("range", 5 / 104, 0.0, 15 / 104),
+    ):  # fmt: skip
+        found = measured(tables, kind="spread", over="a", form=form)
+        assert (found.value, found.low, found.high) == pytest.approx((value, low, high))
+
+
+@pytest.mark.parametrize("asked", [
+    {"kind": "contrast", "of": {"a": "x"}, "against": {"a": "y"}, "form": "distance"},
+    {"kind": "spread", "over": "a", "form": "excess"},
+])  # fmt: skip
+def test_intervals_of_equal_labels_contain_no_difference(asked: dict[str, Any]) -> None:
+    """Two labels with equal distributions differ by nothing, however wide their run-to-run variation is."""
+    rng = np.random.default_rng(1)
+    studies = [of_seeds(x=rng.lognormal(0, 0.1, 20), y=rng.lognormal(0, 0.1, 20)) for _ in range(40)]
+    found = [measured(tables, **asked) for tables in studies]
+    assert sum(interval.low == 0 for interval in found) >= 36
+    assert np.median([interval.high for interval in found]) < 0.14  # of a single seed
 
 
 def test_trend_is_the_growth_of_a_ratio() -> None:
