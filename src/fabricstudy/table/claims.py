@@ -187,8 +187,9 @@ def _measured(samples: list[_Sample], number_of: Callable[..., Any]) -> Measurem
             subsets = [set(common) - {seed} for seed in common] if len(common) > 2 else []
             parts = [float(number_of(*(sample.on(subset) for sample in samples))) for subset in subsets]
         else:
-            each = (sample.of_each(common, signed=folds) for sample in samples)
-            parts = number_of(*each).tolist() if len(common) > 1 else []
+            each = [sample.of_each(common, signed=folds) for sample in samples]
+            shared = sorted(set.intersection(*(set(numbers.index) for numbers in each)))
+            parts = number_of(*(numbers.loc[shared] for numbers in each)).tolist() if len(shared) > 1 else []
     last = samples[0].last if len(samples) == 1 and np.inf in (value, *parts) else None
     if not np.isfinite([number for number in (value, *parts) if last is None or number != np.inf]).all():
         raise NotMeasurable("the number is not finite (a division by zero, or a constant column)")
@@ -244,11 +245,16 @@ class _Sample:
         """Return the measure from some seeds, over the deciding groups."""
         return float(self._groups(self.frame["seed"].isin(seeds), self.keys)[VALUE].agg(self.query.reduce))
 
-    def of_each(self, seeds: list[int], signed: bool = False) -> Floats:
-        """Return the measure from each of some seeds, NaN where a seed has none; `signed`: change for distance."""
+    def of_each(self, seeds: list[int], signed: bool = False) -> pd.Series[float]:
+        """Return the measure from each of some seeds that has all deciding groups; `signed`: change for distance.
+
+        With ``seeds: {until: 2 %}`` two compared points can have different numbers of seeds.
+        """
         groups = self._groups(self.frame["seed"].isin(seeds), [*self.keys, "seed"], signed)
-        numbers: Any = groups.groupby("seed")[VALUE].agg(self.query.reduce)
-        return np.asarray(numbers.reindex(seeds), dtype=np.float64)
+        rows = groups.assign(**{_ROWS: groups.get(_ROWS, 1)}).groupby("seed")
+        whole = self.deciding[_ROWS].sum() if _ROWS in groups else len(self.deciding)
+        numbers: pd.Series[float] = rows[VALUE].agg(self.query.reduce)
+        return numbers[rows[_ROWS].sum() == whole]
 
     def _groups(self, chosen: pd.Series[bool], keys: list[str], signed: bool = False) -> pd.DataFrame:
         query = self.query.model_copy(update={"form": "change"}) if signed else self.query

@@ -151,6 +151,17 @@ def test_the_interval_of_a_distance_is_that_of_the_change_without_its_sign() -> 
     assert (found.value, found.low, found.high) == pytest.approx((0, 0, 0.1), abs=1e-12)
 
 
+@pytest.mark.parametrize(("asked", "low", "high"), [
+    ({"kind": "contrast", "of": {"a": "x"}, "against": {"a": "y"}}, 0.7, 0.9),
+    ({"kind": "contrast", "of": {"a": "x"}, "against": {"a": "y"}, "form": "distance"}, 0.1, 0.3),
+    ({"kind": "spread", "over": "a", "form": "ratio"}, 100 / 90, 100 / 70),
+    ({"kind": "value", "reduce": "mean"}, 85, 95),
+])  # fmt: skip
+def test_intervals_take_the_seeds_that_all_compared_points_have(asked: dict[str, Any], low: float, high: float) -> None:
+    found = measured(of_seeds(x=(80, 90, 70, 5, 500), y=(100, 100, 100)), **asked)
+    assert (found.low, found.high) == pytest.approx((low, high))
+
+
 def test_a_spread_of_a_single_seed_is_between_the_labels_that_decide() -> None:
     tables = of_seeds(x=(100, 130, 90), y=(110, 100, 105), z=(105, 90, 104))
     # Medians 100, 105 and 104: between y and x the seeds have 110/100, 100/130 and 105/90.
