@@ -179,7 +179,7 @@ def test_a_spread_of_a_single_seed_is_between_the_labels_that_decide() -> None:
 def test_intervals_of_equal_labels_contain_no_difference(asked: dict[str, Any]) -> None:
     """Two labels with equal distributions differ by nothing, however wide their run-to-run variation is."""
     rng = np.random.default_rng(1)
-    studies = [of_seeds(x=rng.lognormal(0, 0.1, 20), y=rng.lognormal(0, 0.1, 20)) for _ in range(40)]
+    studies = [of_seeds(x=rng.lognormal(0, 0.1, 20).tolist(), y=rng.lognormal(0, 0.1, 20).tolist()) for _ in range(40)]
     found = [measured(tables, **asked) for tables in studies]
     assert sum(interval.low == 0 for interval in found) >= 36
     assert np.median([interval.high for interval in found]) < 0.14  # of a single seed
