@@ -282,7 +282,7 @@ def test_groups_of_tensor_that_cross_domains_are_priced() -> None:
 @pytest.mark.parametrize(("parallel", "algorithm", "inside"), [
     ({"data": 16}, "ring", 8), ({"data": 8}, "ring", 0), ({"data": 16}, "direct", 0),
     ({"tensor": 4, "pipeline": 2, "data": 4, "order": ["tensor", "pipeline", "data", "expert"]}, "ring", 0),
-    ({"tensor": 2, "data": 8}, "ring", 4), ({"data": 2, "expert": 8}, "ring", 8),
+    ({"tensor": 2, "data": 8}, "ring", 4), ({"data": 12}, "ring", 8), ({"data": 2, "expert": 8}, "ring", 8),
 ])  # fmt: skip
 def test_rings_that_leave_a_domain_by_one_port_are_told(parallel: Any, algorithm: str, inside: int) -> None:
     """Count the ranks of a domain of eight that send gradients to another domain."""
@@ -293,6 +293,10 @@ def test_rings_that_leave_a_domain_by_one_port_are_told(parallel: Any, algorithm
         group = pattern.parallel.groups("shared")[0, 0]
         leave = [rank for rank, following in zip(group, np.roll(group, -1), strict=True) if rank // 8 != following // 8]
         assert len([rank for rank in leave if rank // 8 == 0]) == 1 < inside
+        # What the warning recommends is valid.
+        hierarchical = "hierarchical" in pattern.describe(step)[-1]
+        remedy = {"data": "hierarchical", "inside": inside} if hierarchical else {"data": "direct"}
+        training(parallel=parallel, collectives=remedy, model=SHAPE | {"experts": 8})
 
 
 @pytest.mark.parametrize(("keys", "path"), [

@@ -248,11 +248,15 @@ class Training(Pattern, kind="training"):
             check_inside(used.data, used.inside)
         except ConfigError as error:
             raise error.below("collectives") from None
-        members = {self.parallel.data, self.parallel.data * self.parallel.expert}
-        if used.inside is not None and any(size % used.inside or size == used.inside for size in members):
+        if used.inside is not None and not self._divides_gradient_groups(used.inside):
+            members = {self.parallel.data, self.parallel.data * self.parallel.expert}
             problem = f"groups of {' and '.join(map(str, sorted(members)))} ranks cannot be divided by it"
             remedy = "use a smaller divisor"
             raise ConfigError(problem, remedy, ("collectives", "inside"), used.inside, "does-not-fit")
+
+    def _divides_gradient_groups(self, inside: int) -> bool:
+        members = {self.parallel.data, self.parallel.data * self.parallel.expert}
+        return all(size % inside == 0 and size > inside for size in members)
 
     def _check_size(self) -> None:
         """Raise ConfigError for a step of too many operations, bytes or nanoseconds, before it is built."""
@@ -452,7 +456,8 @@ class Training(Pattern, kind="training"):
                 "divisor of machine.accelerators"
             )
         if inside := estimates["ring_inside"]:
-            remedy = f"hierarchical with inside: {inside}" if self.gradients.zero == 0 else "direct"
+            divides = self.gradients.zero == 0 and self._divides_gradient_groups(inside)
+            remedy = f"hierarchical with inside: {inside}" if divides else "direct"
             lines.append(
                 f"warning: rings of the gradients have {inside} members in a scale-up domain and leave it by one of "
                 f"them, whose port carries all; collectives.data: {remedy} uses the ports of all members"
