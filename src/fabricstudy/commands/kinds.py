@@ -5,14 +5,16 @@ import inspect
 import re
 import textwrap
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from fabricstudy.core.errors import FabricstudyError, suggestion
-from fabricstudy.core.kinds import Kind, kind_of
+from fabricstudy.core.extensions import load_extensions
+from fabricstudy.core.kinds import Kind, extension_scope, kind_of
 from fabricstudy.core.source import extension_package
 from fabricstudy.study.document import family_paths, kind_schema, reference
 
-from .common import add_extensions, with_extensions
+from .common import add_extensions
 
 LINE_WIDTH = 100
 """Of a line about a kind."""
@@ -24,25 +26,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_extensions(parser)
 
 
-@with_extensions
 def run(args: argparse.Namespace) -> list[dict[str, Any]]:
     """List the kinds of a study by family, of one family, or those about some words, or print the keys of one kind."""
-    members = [
-        (base.FAMILY.noun, path, kind) for base, path in family_paths().items() for kind in base.FAMILY.members.values()
-    ]
-    asked = " ".join(args.kind)
-    named = [entry for entry in members if kind_of(entry[2]) == entry[2].FAMILY.synonyms.get(asked, asked)]
-    family = [entry for entry in members if asked in (*entry[:2], f"{entry[0]} ({entry[1]})", entry[1].split(".")[-1])]
-    listed = family or [entry for entry in members if _is_about(entry[2], asked.lower())]
-    if not named and listed:
-        return [_facts(*entry) for entry in listed]
-    if not named:
-        words = {word for family, _, kind in members for word in (kind_of(kind), family)}
-        raise FabricstudyError(f"{asked}: no such kind; {suggestion(asked, words)}")
-    return [
-        _facts(family, path, kind) | {"reference": reference(kind, path), "schema": kind_schema(kind)}
-        for family, path, kind in named
-    ]
+    with extension_scope(load_extensions(args.extensions, Path(), anywhere=True)):
+        members = [
+            (base.FAMILY.noun, path, kind)
+            for base, path in family_paths().items()
+            for kind in base.FAMILY.members.values()
+        ]
+        asked = " ".join(args.kind)
+        named = [entry for entry in members if kind_of(entry[2]) == entry[2].FAMILY.synonyms.get(asked, asked)]
+        family = [
+            entry for entry in members if asked in (*entry[:2], f"{entry[0]} ({entry[1]})", entry[1].split(".")[-1])
+        ]
+        listed = family or [entry for entry in members if _is_about(entry[2], asked.lower())]
+        if not named and listed:
+            return [_facts(*entry) for entry in listed]
+        if not named:
+            words = {word for family, _, kind in members for word in (kind_of(kind), family)}
+            raise FabricstudyError(f"{asked}: no such kind; {suggestion(asked, words)}")
+        return [
+            _facts(family, path, kind) | {"reference": reference(kind, path), "schema": kind_schema(kind)}
+            for family, path, kind in named
+        ]
 
 
 def _is_about(kind: type[Kind], words: str) -> bool:

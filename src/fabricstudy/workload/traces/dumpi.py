@@ -48,13 +48,10 @@ _Status = tuple[int, int]
 _End = tuple[int, int, int]
 """Partner, bytes and tag."""
 
-_Completed = list[tuple[int, _Status | None]]
-
-
 _WAITS = tuple(f"{how}{which}" for how in ("Wait", "Test") for which in ("", "any", "all", "some"))
 
 
-def _completed(name: str, arguments: list[Any]) -> _Completed:
+def _completed(name: str, arguments: list[Any]) -> list[tuple[int, _Status | None]]:
     """Return the requests that a call has found to be complete, with their statuses."""
     # A test, but Testsome, has a flag before the statuses.
     if name not in _WAITS or (name in ("Test", "Testany", "Testall") and not arguments[-2]):
