@@ -19,7 +19,7 @@ from fabricstudy.cli import main
 from fabricstudy.core import extensions
 from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.core.kind_modules import BUNDLED_EXTENSIONS, MODULES
-from fabricstudy.core.kinds import code_of, kind_of
+from fabricstudy.core.kinds import code_of, families, kind_of
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.source import package_sources
 from fabricstudy.core.store import checksummed_line
@@ -509,9 +509,9 @@ def test_bundled_extensions_define_their_kinds_and_no_others() -> None:
     folder = CONFIGS / "extensions"
     package = extensions.load_extensions(sorted(file.name for file in folder.glob("*.py")), folder)
     found = {
-        noun: {kind_of(kind): kind.__module__.split(".")[-1] for kind in kinds}
-        for noun, kinds in extensions.kinds_of(package).items()
-        if noun in MODULES and kinds
+        base.FAMILY.noun: {name: kind.__module__.split(".")[-1] for name, kind in kinds.items()}
+        for base in families()
+        if base.FAMILY.noun in MODULES and (kinds := base.FAMILY.extensions(package))
     }
     assert found == BUNDLED_EXTENSIONS
 

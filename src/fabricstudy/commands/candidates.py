@@ -231,11 +231,8 @@ def _write_study(
     if extensions:
         names = dict.fromkeys(os.path.relpath(path, folder) for path in extensions)
         study = {"study": study["study"], "extensions": list(names)} | study
-    _write_yaml(study, args.write, _taken(find_study(args.study)) if args.study else None)
-
-
-def _write_yaml(study: dict[str, Any], file: Path, comment: str | None) -> None:
-    with atomic_text(file) as text:
+    comment = _taken(find_study(args.study) if args.study else None)
+    with atomic_text(args.write) as text:
         text.writelines(f"# {line}\n" for line in wrap(comment or "", 118))
         yaml.safe_dump(study, text, sort_keys=False, width=120, default_flow_style=None)
 

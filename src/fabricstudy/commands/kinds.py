@@ -35,8 +35,6 @@ def run(args: argparse.Namespace) -> list[dict[str, Any]]:
             for kind in base.FAMILY.members.values()
         ]
         asked = " ".join(args.kind)
-        if not asked:
-            return [_facts(family, path, kind) for family, path, kind in members]
         named = [entry for entry in members if kind_of(entry[2]) == entry[2].FAMILY.synonyms.get(asked, asked)]
         family = [
             entry for entry in members if asked in (*entry[:2], f"{entry[0]} ({entry[1]})", entry[1].split(".")[-1])

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-from collections import Counter
 from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.arrays import Integers, Ints
+from fabricstudy.core.arrays import Integers, Ints, number_within
 from fabricstudy.core.errors import FabricstudyError, suggestion
 from fabricstudy.core.host_lists import expanded
 from fabricstudy.core.input_files import numbered_lines, position_text, read_bytes
@@ -162,10 +161,6 @@ def _names(path: Path, known: Container[str] = ()) -> list[tuple[str, int]]:
     return names
 
 
-def _host_names(machine: Machine) -> Sequence[str]:
-    return machine.host_names if isinstance(machine, NamedMachine) else ()
-
-
 def _nodes_by_name(machine: Machine) -> dict[str, list[int]]:
     """Return the nodes of each name: that of a node, or of a host with all its ports."""
     named: dict[str, list[int]] = {}
@@ -206,7 +201,7 @@ def _check_distinct(path: Path, entries: Sequence[tuple[object, int]]) -> None:
 
 def _hosts(path: Path | None, slots: Slots) -> list[str] | None:
     """Return the hosts of the nodes, those in the fabric's file by default; a file must not contradict that."""
-    known = _host_names(slots.machine)
+    known = slots.machine.host_names if isinstance(slots.machine, NamedMachine) else ()
     of_nodes = [known[node] for node in slots.nodes] if known else []
     if not all(of_nodes):
         of_nodes = []  # nodes without names
@@ -280,12 +275,8 @@ def _written(out: Path, slots: Slots, core: Ints, hosts: list[str] | None) -> li
     node, core_of_node = np.divmod(core, slots.ranks_per_node)
     if hosts is not None:
         # Several nodes of a host, which are its ports, have cores one after the other.
-        seen: Counter[str] = Counter()
-        before = []
-        for host in hosts:
-            before.append(seen[host])
-            seen[host] += 1
-        core_of_node = core_of_node + np.array(before, dtype=np.int64)[node] * slots.ranks_per_node
+        before = number_within(np.unique(hosts, return_inverse=True)[1])
+        core_of_node = core_of_node + before[node] * slots.ranks_per_node
     texts = {
         ".cores": "".join(f"{number}\n" for number in core),
         ".openmpi": open_mpi(node, core_of_node, hosts),

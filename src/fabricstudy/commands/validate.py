@@ -1,9 +1,10 @@
 """``fabricstudy plan validate``: check studies."""
 
 import argparse
+from functools import partial
 from typing import Any
 
-from fabricstudy.core.errors import ConfigError, combine_errors
+from fabricstudy.core.model import check_all
 from fabricstudy.core.phrasing import count_noun
 
 from .common import load_pipeline
@@ -16,16 +17,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> list[dict[str, Any]]:
     """Check studies as a run would, and report all mistakes; nothing is written or simulated."""
-    valid, mistakes = [], []
-    for name in args.studies:
-        try:
-            pipeline = load_pipeline(name)
-        except ConfigError as error:
-            mistakes.append(error)
-        else:
-            valid.append({"study": name, "points": len(pipeline.plan.points), "runs": len(pipeline.plan.runs)})
-    if mistakes:
-        raise combine_errors(mistakes)
+    valid: list[dict[str, Any]] = []
+
+    def check(name: str) -> None:
+        plan = load_pipeline(name).plan
+        valid.append({"study": name, "points": len(plan.points), "runs": len(plan.runs)})
+
+    check_all(partial(check, name) for name in args.studies)
     return valid
 
 

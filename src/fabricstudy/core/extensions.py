@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from fabricstudy.core.bundled_files import CONFIGS, bundled_path
 from fabricstudy.core.input_files import InputFileError, read_bytes
-from fabricstudy.core.kinds import Kind, families
+from fabricstudy.core.kinds import families
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.source import EXTENSIONS, extension_package, package_sources
 
@@ -74,11 +74,6 @@ def load_extensions(names: Any, folder: Path, anywhere: bool = False) -> str:
         _import(package, files)
         LOADED[package] = digests
     return package
-
-
-def kinds_of(package: str) -> dict[str, list[type[Kind]]]:
-    """Return the kinds of a package of extensions, by the noun of their family."""
-    return {base.FAMILY.noun: list(base.FAMILY.extensions(package).values()) for base in families()}
 
 
 def _file(index: int, name: str, folder: Path, anywhere: bool) -> _File:
@@ -164,7 +159,7 @@ def _import_file(module: str, file: _File, files: Sequence[_File]) -> None:
 
 def _check_use(package: str, files: Sequence[_File]) -> None:
     """Refuse a file that neither defines a kind nor is imported by another one."""
-    used = {kind.__module__ for kinds in kinds_of(package).values() for kind in kinds}
+    used = {kind.__module__ for base in families() for kind in base.FAMILY.extensions(package).values()}
     for file in files:
         module = f"{package}.{file.stem}"
         importing = (f"{package}.{importer.stem}" for importer in files if importer is not file)

@@ -174,15 +174,11 @@ def _partners(listing: Listing) -> Ints:
     """Return the partner of each operation; raise InputFileError for messages without one."""
     partner = np.full(len(listing.rank), -1, dtype=np.int64)
     sends, receives = (np.flatnonzero(listing.kind == kind) for kind in (SEND, RECEIVE))
-    keys: list[tuple[Array, ...]] = [
-        (listing.tag[sends], listing.peer[sends], listing.rank[sends]),
-        (listing.tag[receives], listing.rank[receives], listing.peer[receives]),
-    ]
-    ordered: list[tuple[Ints, Array]] = []
-    for numbers, key in zip((sends, receives), keys, strict=True):
-        order = np.lexsort(key)
-        ordered.append((numbers[order], np.stack([column[order] for column in key])))
-    (sends, of_sends), (receives, of_receives) = ordered
+    of_sends = np.stack([listing.tag[sends], listing.peer[sends], listing.rank[sends]])
+    of_receives = np.stack([listing.tag[receives], listing.rank[receives], listing.peer[receives]])
+    by_send, by_receive = np.lexsort(of_sends), np.lexsort(of_receives)
+    sends, of_sends = sends[by_send], of_sends[:, by_send]
+    receives, of_receives = receives[by_receive], of_receives[:, by_receive]
     if of_sends.shape != of_receives.shape or not np.array_equal(of_sends, of_receives):
         raise _unmatched(listing, sends, of_sends, receives, of_receives)
     partner[sends], partner[receives] = receives, sends
@@ -229,10 +225,8 @@ def _partners_of_a_run(listing: Listing) -> Ints:
             if kind[at] == CALC:
                 heappush(events, (time_ns + duration_ns[at], at, 1))
             else:
-                if kind[at] == RECEIVE:
-                    other = queues.receive(at, rank[at], peer[at], tag[at])
-                else:
-                    other = queues.send(at, rank[at], peer[at], tag[at])
+                take = queues.receive if kind[at] == RECEIVE else queues.send
+                other = take(at, rank[at], peer[at], tag[at])
                 if other >= 0:
                     partner[at], partner[other] = other, at
                     heappush(events, (time_ns, at if kind[at] == RECEIVE else other, 1))

@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from fabricstudy.core.arrays import Integers, Ints
-
 from .messages import Computing, Messages, PlacedJob
 from .operations import CALC, ENDED, RECEIVE, SEND, Operations
 
@@ -61,12 +59,8 @@ def from_phases(messages: Messages, computing: Computing | None, ranks: int) -> 
     rows = Computing(*(np.zeros(0, dtype=np.int32),) * 2, *(np.zeros(0),) * 2) if computing is None else computing
     beside = np.flatnonzero(rows.overlapped_ns > 0)
     phases = 1 + max(int(phase.max(initial=0)) for phase in (messages.phase, rows.phase))
-
-    def step_key(rank: Integers, phase: Integers) -> Ints:
-        return rank.astype(np.int64) * phases + phase
-
     sent, received, row = (
-        step_key(rank, phase)
+        rank.astype(np.int64) * phases + phase
         for rank, phase in (
             (messages.source, messages.phase), (messages.destination, messages.phase), (rows.rank, rows.phase)
         )

@@ -115,8 +115,7 @@ class _Walk:
         self._before[operation] = len(ended)
         self.steps[rank].append(Step(waits, operation))
         if is_calc:
-            self._ready[operation] = max((self._place[needed] + 1 for needed in direct), default=0)
-            self._ready[operation] = max(self._ready[operation], implied)
+            self._ready[operation] = max([implied, *(self._place[needed] + 1 for needed in direct)])
             self._end(ended, [operation])
 
     def _end(self, ended: list[int], operations: list[int]) -> None:

@@ -49,13 +49,6 @@ def open_groups(state: ScheduleState) -> None:
 
 
 @jit_inner
-def may_fit(state: ScheduleState, job: int, now: float, before: float) -> bool:
-    """Return whether a job may have a partition that does not delay the reservation."""
-    group = state.jobs[job].group
-    return state.groups[group].free > 0 and (state.groups[group].open > 0 or now + shortest(state, job) <= before)
-
-
-@jit_inner
 def backfill_jobs(state: ScheduleState, now: float, order: Array) -> int:
     """Reserve a partition for the first job, and start later ones that do not delay it; return how many started."""
     waiting = order[0]
@@ -72,7 +65,8 @@ def backfill_jobs(state: ScheduleState, now: float, order: Array) -> int:
     started = 0
     for visited in range(1, len(order)):
         job = order[visited]
-        if not may_fit(state, job, now, then):
+        group = state.groups[state.jobs[job].group]
+        if group.free == 0 or (group.open == 0 and now + shortest(state, job) > then):
             continue
         partition = choose(state, job, now, then, False)
         if partition >= 0:

@@ -7,19 +7,12 @@ from .compiled import RUNNING, jit_inner
 
 
 @jit_inner
-def ends_before(state: ScheduleState, a: int, b: int) -> bool:
-    """Return whether job `a` ends before job `b`."""
-    first, second = state.jobs[a].end_s, state.jobs[b].end_s
-    return first < second or (first == second and a < b)
-
-
-@jit_inner
 def push(state: ScheduleState, job: int) -> None:
     """Add a job to the running ones, of which the last ends first."""
-    running = state.running
+    running, end_s = state.running, state.jobs[job].end_s
     position = state.counter[RUNNING]
     state.counter[RUNNING] += 1
-    while position > 0 and ends_before(state, running[position - 1], job):
+    while position > 0 and (state.jobs[running[position - 1]].end_s, running[position - 1]) < (end_s, job):
         running[position] = running[position - 1]
         position -= 1
     running[position] = job

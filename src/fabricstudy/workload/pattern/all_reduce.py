@@ -22,6 +22,8 @@ from fabricstudy.core.quantities import Size
 from . import collective
 from .collective import Collective, CollectivePart, exchange, largest_power_of_two, reverse_steps, ring
 
+Algorithm = Literal["ring", "recursive-doubling", "rabenseifner", "tree", "double-tree", "hierarchical", "direct"]
+
 MPICH_ALL_REDUCE_BYTES = 2048
 OPEN_MPI_ALL_REDUCE_BYTES = 10_000
 
@@ -48,17 +50,9 @@ class AllReduce(Collective, kind="all-reduce"):
     """
 
     message_bytes: Size = Field(alias="message", description="vector of each rank")
-    algorithm: Literal[
-        "ring",
-        "recursive-doubling",
-        "rabenseifner",
-        "tree",
-        "double-tree",
-        "hierarchical",
-        "direct",
-        "mpich",
-        "open-mpi",
-    ] = Field("mpich", description="algorithm; mpich and open-mpi select one by bytes and ranks as these libraries do")
+    algorithm: Literal[Algorithm, "mpich", "open-mpi"] = Field(
+        "mpich", description="algorithm; mpich and open-mpi select one by bytes and ranks as these libraries do"
+    )
     inside: Whole | None = Field(None, ge=2, description="consecutive ranks of a group of hierarchical")
 
     @model_check

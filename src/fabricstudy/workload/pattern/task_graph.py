@@ -33,9 +33,9 @@ from ..mapping.tasks import TaskGraph
 from ..messages import Messages
 from .base import MessagePattern, Sends, TrafficEstimate, TrafficFile, one_phase, pair_sums
 from .matrix import FORMATS as MATRICES
-from .matrix import check_entries, format_of_matrix, read_entries, read_matrix, read_matrix_market
+from .matrix import MatrixFormat, check_entries, format_of_matrix, read_entries, read_matrix, read_matrix_market
 
-GraphFormat = Literal["metis", "edges", "matrix-market", "numpy", "matrix", "entries"]
+GraphFormat = Literal["metis", "edges", MatrixFormat]
 
 MIN_WEIGHT_SUM = 1e-18
 """Minimum sum of the weights of a graph."""

@@ -20,7 +20,7 @@ from pydantic import Field
 
 from fabricstudy.core.arrays import Ints
 from fabricstudy.core.input_files import MAX_RANKS, MAX_TRAFFIC_BYTES
-from fabricstudy.core.model import ConfigError, Flag, Model, Number, Whole, check_all, model_check
+from fabricstudy.core.model import ConfigError, Flag, Model, Number, Whole, at_path, check_all, model_check
 from fabricstudy.core.quantities import NS_PER_S, Computation, ComputeRate, Size
 from fabricstudy.machine.base import ScaleUp
 
@@ -29,14 +29,12 @@ from ..operations import Operations
 from ..training_step import training_step
 from ..transformer import Transformer
 from . import collective
-from .all_reduce import all_reduce, check_inside
+from .all_reduce import Algorithm, all_reduce, check_inside
 from .base import Pattern, Sends, TrafficEstimate, sends_of
 from .collective import CollectivePart, Rounds, count_messages, ends_of_blocks
 
 Dimension = Literal["tensor", "expert", "data", "pipeline"]
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
-
-Algorithm = Literal["ring", "recursive-doubling", "rabenseifner", "tree", "double-tree", "hierarchical", "direct"]
 
 Group = Literal["tensor", "expert", "data", "shared"]
 """Ranks of one degree of parallelism; shared: data- and expert-parallel ranks with the same attention parameters."""
@@ -244,10 +242,8 @@ class Training(Pattern, kind="training"):
             raise ConfigError(
                 problem, "use another algorithm", ("collectives", "tensor"), used.tensor, "conflicting-keys"
             )
-        try:
+        with at_path("collectives"):
             check_inside(used.data, used.inside)
-        except ConfigError as error:
-            raise error.below("collectives") from None
         if used.inside is not None and not self._divides_gradient_groups(used.inside):
             members = {self.parallel.data, self.parallel.data * self.parallel.expert}
             problem = f"groups of {' and '.join(map(str, sorted(members)))} ranks cannot be divided by it"

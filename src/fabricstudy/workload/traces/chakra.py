@@ -19,8 +19,7 @@ from fabricstudy.core.log import warn_once
 
 from ..matching import Listing
 from ..operations import CALC, ENDED, RECEIVE, SEND
-from . import chakra_json, chakra_protobuf
-from .chakra_node import COLLECTIVE, LOAD, METADATA, RECEIVED, SENT, STORE, Node
+from .chakra_files import COLLECTIVE, LOAD, METADATA, RECEIVED, SENT, STORE, Node, nodes_of
 from .mpi import TAGS, Algorithms, Calls, Program
 from .rank_files import rank_files, read_unpacked
 
@@ -49,8 +48,7 @@ def read(first: Path, algorithms: Algorithms = ()) -> Listing:
 def _nodes(path: Path) -> list[Node]:
     data = read_unpacked(path)
     try:
-        is_json = data.lstrip()[:1] == b"{"
-        nodes = chakra_json.nodes_of(data) if is_json else chakra_protobuf.nodes_of(data)
+        nodes = nodes_of(data)
     except InputFileError as error:
         raise error.within(path.name) from None
     seen = set[int]()

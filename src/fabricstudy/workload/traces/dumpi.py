@@ -48,13 +48,10 @@ _Status = tuple[int, int]
 _End = tuple[int, int, int]
 """Partner, bytes and tag."""
 
-_Completed = list[tuple[int, _Status | None]]
-
-
 _WAITS = tuple(f"{how}{which}" for how in ("Wait", "Test") for which in ("", "any", "all", "some"))
 
 
-def _completed(name: str, arguments: list[Any]) -> _Completed:
+def _completed(name: str, arguments: list[Any]) -> list[tuple[int, _Status | None]]:
     """Return the requests that a call has found to be complete, with their statuses."""
     # A test, but Testsome, has a flag before the statuses.
     if name not in _WAITS or (name in ("Test", "Testany", "Testall") and not arguments[-2]):
@@ -118,7 +115,7 @@ def _facts(meta: Path) -> tuple[int, str]:
 def read(first: Path, algorithms: Algorithms = (), clock: Clock = "wall") -> Listing:
     """Read the trace of all ranks, with computation by a clock; raises InputFileError, with file and call."""
     paths = _of_ranks(first)
-    program = Program(len(paths), lambda rank, line: _at(paths[rank], line), algorithms)
+    program = Program(len(paths), lambda rank, line: f"{paths[rank].name}, call {line}", algorithms)
     traces, creations = list[File](), list[list[Creation | Grouping]]()
     for path in paths:
         try:
@@ -135,14 +132,10 @@ def read(first: Path, algorithms: Algorithms = (), clock: Clock = "wall") -> Lis
             for number, call in enumerate(trace.calls(clock), 1):
                 reader.take(number, call)
         except InputFileError as error:
-            raise error.within(_at(paths[rank], number)) from None
+            raise error.within(program.where(rank, number)) from None
         except DAMAGED:
-            raise InputFileError("a damaged call", "copy the file again", _at(paths[rank], number + 1)) from None
+            raise InputFileError("a damaged call", "copy the file again", program.where(rank, number + 1)) from None
     return program.listing()
-
-
-def _at(path: Path, number: int) -> str:
-    return f"{path.name}, call {number}"
 
 
 def _creations(trace: File, clock: Clock) -> list[Creation | Grouping]:
@@ -216,7 +209,7 @@ class _Rank:
             self.calls.requests.pop(values[0], None)
         elif completed:
             for request, status in completed:
-                self.learn(request, status)
+                self.learn(self.calls.requests.get(request, -1), status)
             self.calls.wait(request for request, _ in completed)
         elif name == "Sendrecv":
             sent, received = (values[at : at + 4] + values[8:9] for at in (0, 4))
@@ -239,7 +232,7 @@ class _Rank:
             if kind == RECEIVE and min(peer, tag) < 0:
                 self.open[before] = self.communicator(values[4]), size
                 if request is None:
-                    self.learn_of(before, *values[5][:1])
+                    self.learn(before, next(iter(values[5]), None))
 
     def ends(self, count: int, datatype: int, peer: int, tag: int, communicator: int) -> list[_End]:
         """Return partner in the world, bytes and tag, or nothing for MPI_PROC_NULL."""
@@ -265,17 +258,12 @@ class _Rank:
             raise InputFileError("the trace has no size of a datatype", "let DUMPI write the sizes", "", datatype)
         return count * self.sizes.get(datatype, 0)
 
-    def learn(self, request: int, status: _Status | None) -> None:
-        """Take the source and tag of the message that a request has received."""
-        operation = self.calls.requests.get(request, -1)
-        if status is not None:
-            self.learn_of(operation, status)
-
-    def learn_of(self, operation: int, *statuses: _Status) -> None:
-        if operation not in self.open or not statuses:
+    def learn(self, operation: int, status: _Status | None) -> None:
+        """Take the source and tag of the message that an operation has received."""
+        if operation not in self.open or status is None:
             return
         of, size = self.open.pop(operation)
-        source, tag = statuses[0]
+        source, tag = status
         if 0 <= source < len(of.members) and tag >= 0 and of.members[source] != self.rank:
             self.program.change(operation, RECEIVE, size, of.members[source], tag + of.number * TAGS)
         elif source < 0 or (source < len(of.members) and of.members[source] == self.rank):

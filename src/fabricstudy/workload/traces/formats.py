@@ -3,8 +3,7 @@
 import hashlib
 import re
 import zlib
-from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
@@ -12,27 +11,21 @@ from typing import Any, Literal
 from fabricstudy.core.errors import Code, ConfigError
 from fabricstudy.core.input_files import GZIP, InputFileError, changed_ns, read, read_bytes
 
-from ..matching import Listing, matched
+from ..matching import matched
 from ..operations import Operations
-from . import goal, goal_binary
+from . import goal_binary
 from .mpi import Algorithms, Clock
 
 Format = Literal["chakra", "dumpi", "goal", "goal-binary", "liballprof", "otf2", "parquet", "pytorch"]
 
 
-def _read_parquet(data: bytes) -> Listing:
-    # Imports pyarrow, which GOAL text does not need.
-    from . import parquet
-
-    return parquet.read(data)
+def _read_one(name: Format, path: Path, data: bytes) -> Operations:
+    return matched(format_module(name).read(data))
 
 
-def _checked(reader: Callable[[bytes], Listing]) -> Callable[[Path, bytes], Operations]:
-    return lambda _, data: matched(reader(data))
-
-
-ONE_FILE = {"goal": _checked(goal.read), "goal-binary": _checked(goal_binary.read), "parquet": _checked(_read_parquet)}
-"""Readers of formats of one file; others are modules with `files`, `read` and maybe `CLOCKS`."""
+_OF_ONE_FILE: tuple[Format, ...] = ("goal", "goal-binary", "parquet")
+ONE_FILE = {name: partial(_read_one, name) for name in _OF_ONE_FILE}
+"""Readers of formats of one file; modules of others have `files`, `read` and maybe `CLOCKS`."""
 
 SUFFIXES: dict[str, Format] = {
     ".goal": "goal", ".parquet": "parquet", ".meta": "dumpi", ".et": "chakra", ".otf2": "otf2",
@@ -119,8 +112,8 @@ def _read_files(
 
 
 def format_module(name: Format) -> Any:
-    """Return the module of a format of several files; only this is imported."""
-    return import_module(f"{__package__}.{name}")
+    """Return the module of a format; only this is imported."""
+    return import_module(f"{__package__}.{name.replace('-', '_')}")
 
 
 def files_beside(path: Path) -> list[Path]:

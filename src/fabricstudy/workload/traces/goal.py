@@ -30,7 +30,7 @@ from ..matching import Listing
 from ..operations import CALC, ENDED, RECEIVE, SEND, STARTED, Operations
 from .mpi import Program
 
-_COMMENT = re.compile(rb"//[^\r\n]*|/\*")
+_COMMENT = re.compile(rb"//[^\r\n]*|/\*(?s:.*?)(?P<end>\*/|\Z)")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|-?[0-9]+(?:[.][0-9]*)?|\S")
 _LABEL = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _KINDS = {"send": (SEND, "to"), "recv": (RECEIVE, "from")}
@@ -41,25 +41,18 @@ _EXAMPLES = "'calc 100 cpu 0', 'send 8b to 1 tag 0', 'recv 8b from 1 tag 0', 'a 
 def read(data: bytes) -> Listing:
     """Parse GOAL text; raises InputFileError, with the line."""
     reader = _Reader()
-    for number, line in numbered_lines(_without_comments(data)):
+    for number, line in numbered_lines(_COMMENT.sub(_without_comment, data)):
         words = _WORD.findall(line)
         while words:
             words = reader.take(number, words)
     return reader.listing()
 
 
-def _without_comments(data: bytes) -> bytes:
-    parts, at = list[bytes](), 0
-    while begin := _COMMENT.search(data, at):
-        end = begin.end()
-        if begin[0] == b"/*":
-            end = data.find(b"*/", end) + 2
-            if end < 2:
-                where = position_text(data.count(b"\n", 0, begin.start()) + 1)
-                raise InputFileError("a comment without an end", "write */ behind it", where)
-        parts += [data[at : begin.start()], b" ", b"\n" * data.count(b"\n", begin.start(), end)]
-        at = end
-    return b"".join([*parts, data[at:]])
+def _without_comment(found: re.Match[bytes]) -> bytes:
+    if found["end"] == b"":
+        where = position_text(found.string.count(b"\n", 0, found.start()) + 1)
+        raise InputFileError("a comment without an end", "write */ behind it", where)
+    return b" " + b"\n" * found[0].count(b"\n")
 
 
 class _Reader:
@@ -178,10 +171,8 @@ def write(operations: Operations, file: IO[str]) -> None:
             time, size, partner, tag, stream = rows[at]
             what = f"calc {time}"
             if kind[at] != CALC:
-                what = (
-                    f"{'send' if kind[at] == SEND else 'recv'} {size}b {'to' if kind[at] == SEND else 'from'} {partner}"
-                )
-                what += f" tag {tag}"
+                verb, way = ("send", "to") if kind[at] == SEND else ("recv", "from")
+                what = f"{verb} {size}b {way} {partner} tag {tag}"
             file.write(f"l{label[at]}: {what} cpu {stream}\n")
             while wait is not None and wait[0] == at:
                 word = "requires" if wait[3] == ENDED else "irequires"

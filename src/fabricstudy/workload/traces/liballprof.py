@@ -42,14 +42,11 @@ def read(first: Path, algorithms: Algorithms = ()) -> Listing:
                     raise IndexError
                 _take(calls, name[4:], words)
             except InputFileError as error:
-                raise error.within(_at(path, line)) from None
+                raise error.within(program.where(rank, line)) from None
             except (ValueError, IndexError):
-                raise InputFileError("not a call of liballprof", "write it again", _at(path, line), text[:80]) from None
+                where = program.where(rank, line)
+                raise InputFileError("not a call of liballprof", "write it again", where, text[:80]) from None
     return program.listing()
-
-
-def _at(path: Path, line: int) -> str:
-    return f"{path.name}, line {line}"
 
 
 def _take(calls: Calls, name: str, words: list[str]) -> None:
@@ -101,11 +98,7 @@ def _time_us(word: str) -> float:
 
 def _size(count: str, datatype: str) -> int:
     """Return the bytes of a buffer."""
-    return whole(count, 0, 2**40, "count") * whole(_second(datatype), 0, 2**20, "bytes of the datatype")
-
-
-def _second(triple: str) -> str:
-    return triple.split(",")[1]
+    return whole(count, 0, 2**40, "count") * whole(datatype.split(",")[1], 0, 2**20, "bytes of the datatype")
 
 
 def _check_world(calls: Calls, communicator: str) -> None:

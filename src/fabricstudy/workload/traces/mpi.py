@@ -130,13 +130,13 @@ def _parts(
 
 
 class Program:
-    """Collects the operations of all ranks; `where` of an operation is that of its call.
+    """Collects the operations of all ranks; `where` returns the position of a call, given its rank and line.
 
     Arrays of machine numbers need a fifth of the memory of lists.
     """
 
     def __init__(self, ranks: int, where: Callable[[int, int], str], algorithms: Algorithms = ()) -> None:
-        self.ranks, self.algorithms, self._where = ranks, algorithms, where
+        self.ranks, self.algorithms, self.where = ranks, algorithms, where
         self.overlapping = array("q")
         """Rank and line of each call that begins before the last one of its rank has ended."""
         # Rank, kind, bytes, peer, tag, line, stream.
@@ -180,14 +180,14 @@ class Program:
         """Return the operations; receives take messages of at most their bytes, or of as many."""
         if self.overlapping:
             problem = f"{len(self.overlapping) // 2} calls begin before the last one of their rank has ended"
-            first = self._where(self.overlapping[0], self.overlapping[1])
+            first = self.where(self.overlapping[0], self.overlapping[1])
             warn_once(f"warning: {problem}, such as {first}; no computation is between them")
         rank, kind, size, peer, tag, line, stream = (np.frombuffer(rows, dtype=np.int64) for rows in self._rows)
         dependent, needs, when = (np.frombuffer(rows, dtype=np.int64) for rows in self._waits)
         return Listing(
             self.ranks, rank.astype(np.int32), stream, kind.astype(np.int8),
             np.frombuffer(self._times, dtype=np.float64), size, peer, tag, dependent, needs, when.astype(np.int8),
-            lambda operation: self._where(int(rank[operation]), int(line[operation])),
+            lambda operation: self.where(int(rank[operation]), int(line[operation])),
             receives_at_most=receives_at_most,
         )  # fmt: skip
 

@@ -22,12 +22,8 @@ from fabricstudy.core.log import warn_once
 
 from ..matching import Listing
 from ..operations import RECEIVE, SEND
-from .mpi import ROOTED, TAGS, Algorithms, Calls, Program
+from .mpi import EXPANDED, ROOTED, TAGS, Algorithms, Calls, Program
 
-_COLLECTIVES = {
-    "BARRIER": "barrier", "BCAST": "bcast", "GATHER": "gather", "SCATTER": "scatter", "ALLGATHER": "allgather",
-    "ALLTOALL": "alltoall", "ALLREDUCE": "allreduce", "REDUCE": "reduce",
-}  # fmt: skip
 _REFUSED = ("NonBlockingCollective", "Rma", "MpiRequestCancelled")
 """Prefixes of the names of events that communicate but are not supported."""
 
@@ -113,7 +109,7 @@ def _read(trace: Any, algorithms: Algorithms) -> Listing:
             try:
                 reader.take(location, event)
             except InputFileError as error:
-                raise error.within(f"{location.group.name}, event {reader.calls.line}") from None
+                raise error.within(program.where(reader.rank, reader.calls.line)) from None
     return program.listing()
 
 
@@ -220,9 +216,9 @@ class _Rank:
         members = self.members(event.communicator)
         if name in _SILENT or len(members) == 1:
             return
-        if name not in _COLLECTIVES:
+        known, ranks = name.lower(), len(members)
+        if known not in EXPANDED or known == "reduce_scatter":
             raise InputFileError(f"the collective operation {name} is not supported", "trace a program without it")
-        known, ranks = _COLLECTIVES[name], len(members)
         # Each rank sends its vector or block to all, and the root to each or from each; 0 is that of a root in place.
         size = -(-event.size_sent // ranks)
         if known in ("gather", "reduce"):

@@ -11,16 +11,53 @@ References
 PyTorch: torch/csrc/profiler/standalone/execution_trace_observer.cpp, schemas 1.0.1 to 1.1.1; github.com/pytorch/kineto.
 """
 
+import json
+from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from fabricstudy.core.input_files import InputFileError
+from fabricstudy.core.input_files import InputFileError, text_of
 
 from ..matching import Listing
 from ..operations import CALC, ENDED
 from .mpi import ROOTED, Algorithms, Calls, Program
-from .pytorch_files import WRONG, Kernel, Operation, groups_of, kernels_of, objects_of, operations_of
-from .rank_files import rank_files
+from .rank_files import rank_files, read_unpacked
+
+_COLLECTIVES = {
+    "allreduce": ("allreduce", "AllReduce"), "allreduce_coalesced": ("allreduce", "AllReduce"),
+    "broadcast": ("bcast", "Broadcast"), "allgather": ("allgather", "AllGather"),
+    "_allgather_base": ("allgather", "AllGather"), "all_gather": ("allgather", "AllGather"),
+    "reduce_scatter": ("reduce_scatter", "ReduceScatter"), "_reduce_scatter_base": ("reduce_scatter", "ReduceScatter"),
+    "reduce": ("reduce", "Reduce"), "all_to_all": ("alltoall", "SendRecv"), "all_to_allv": ("alltoall", "SendRecv"),
+    "barrier": ("barrier", "AllReduce"),
+}  # fmt: skip
+"""Operation, and the part of the name of its kernel, of the names of PyTorch."""
+
+_WAITS = ("wait", "init")
+_ON_ACCELERATOR = ("kernel", "gpu_memcpy", "gpu_memset")
+_WRONG = (AttributeError, LookupError, TypeError, ValueError, RecursionError)
+"""What a file of another content raises."""
+
+
+class Operation(NamedTuple):
+    """A collective operation: bytes of a rank, those for each other, if they differ, and the group by its name."""
+
+    name: str
+    kernel: str
+    size_bytes: int
+    sent: list[int]
+    received: list[int]
+    root: int
+    group: str
+
+
+class Kernel(NamedTuple):
+    name: str
+    stream: int
+    start_us: float
+    end_us: float
+    launch: int
 
 
 def files(first: Path) -> list[Path]:
@@ -46,17 +83,17 @@ def read(first: Path, algorithms: Algorithms = ()) -> Listing:
     program = Program(ranks, lambda rank, line: f"{paths[ranks + rank].name}, event {line}", algorithms)
     for rank, (path, beside) in enumerate(zip(paths[:ranks], paths[ranks:], strict=True)):
         try:
-            nodes = objects_of(path, "nodes")
-            operations, groups = list(operations_of(nodes)), groups_of(nodes)
+            nodes = _objects_of(path, "nodes")
+            operations, groups = list(_operations_of(nodes)), _groups_of(nodes)
         except InputFileError:
             raise
-        except WRONG:
+        except _WRONG:
             raise InputFileError("not an execution trace of PyTorch", "write it again", path.name) from None
         try:
-            _take(Calls(program, rank), kernels_of(objects_of(beside, "traceEvents")), operations, groups)
+            _take(Calls(program, rank), _kernels_of(_objects_of(beside, "traceEvents")), operations, groups)
         except InputFileError as error:
             raise error.within(beside.name) from None
-        except WRONG:
+        except _WRONG:
             raise InputFileError("not a trace of Kineto", "write it again", beside.name) from None
     return program.listing()
 
@@ -111,3 +148,67 @@ def _collective(calls: Calls, kernel: Kernel, operation: Operation, groups: dict
         size = -(-size // len(members)) if operation.name == "alltoall" else size
         root = operation.root if operation.name in ROOTED else 0
         calls.collective(operation.name, size, root, members)
+
+
+def _objects_of(path: Path, key: str) -> list[Any]:
+    """Return the list at a key of a file of JSON."""
+    found: list[Any] = json.loads(text_of(read_unpacked(path)))[key]
+    return found
+
+
+def _operations_of(nodes: Sequence[Any]) -> Iterator[Operation]:
+    """Yield the collective operations, in their order."""
+    for node in sorted((node for node in nodes if node["name"] == "record_param_comms"), key=lambda node: node["id"]):
+        attributes = {attribute["name"]: attribute["value"] for attribute in node.get("attrs", [])}
+        values, outputs = (
+            node[key]["values"] if isinstance(node[key], dict) else node[key] for key in ("inputs", "outputs")
+        )
+        place = next(place for place, value in enumerate(values) if isinstance(value, str))
+        name, size_bytes, of_output = values[place], _bytes(values[0]), _bytes(outputs)
+        if name in _WAITS:
+            continue
+        if name not in _COLLECTIVES:
+            problem = f"the operation {name} is not supported"
+            raise InputFileError(problem, "trace a program without it", f"node {node['id']}")
+        sent, received = (
+            [_whole(part) * size // max(1, sum(parts)) for part in parts]
+            for parts, size in ((values[place + 1], size_bytes), (values[place + 2], of_output))
+        )
+        group = str(attributes.get("pg_name", values[place - 2]))
+        yield Operation(*_COLLECTIVES[name], size_bytes, sent, received, _whole(values[place - 1]), group)
+
+
+def _groups_of(nodes: Sequence[Any]) -> dict[str, tuple[int, ...]]:
+    """Return the ranks of each process group; none are all ranks."""
+    found = (node for node in nodes if "process_group:init" in node["name"])
+    listed = [group for node in found for group in json.loads(node["inputs"]["values"][0])]
+    return {str(group["pg_name"]): tuple(map(_whole, group["ranks"])) for group in listed}
+
+
+def _bytes(value: Any) -> int:
+    """Return the bytes of a tensor, or of all tensors of a list."""
+    if not isinstance(value, list):
+        return 0
+    if len(value) > 5 and isinstance(value[5], str) and all(isinstance(part, int) for part in value[:5]):
+        return _whole(value[3]) * _whole(value[4])
+    return sum(map(_bytes, value))
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int) or not 0 <= value < 2**62:
+        raise ValueError
+    return value
+
+
+def _kernels_of(events: Sequence[Any]) -> list[Kernel]:
+    """Return what the accelerator does, in the order of its begins."""
+    kernels = [
+        Kernel(event["name"], _whole(event["args"]["stream"]), float(event["ts"]), float(event["ts"]) + event["dur"],
+                _whole(event["args"]["correlation"]))
+        for event in events if event.get("cat") in _ON_ACCELERATOR and event.get("ph") == "X"
+    ]  # fmt: skip
+    if not all(0 <= kernel.start_us <= kernel.end_us < 1e18 for kernel in kernels):
+        raise ValueError
+    if len({kernel.launch for kernel in kernels}) < len(kernels):
+        raise ValueError
+    return sorted(kernels, key=lambda kernel: (kernel.start_us, kernel.launch))

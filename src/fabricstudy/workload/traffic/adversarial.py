@@ -67,13 +67,11 @@ class Tornado(Traffic, kind="tornado"):
 
     def destinations(self, machine: Machine, rng: np.random.Generator) -> Destinations:
         assert machine.coordinates is not None
-        goal, stride = np.zeros(machine.routers, dtype=np.int64), 1
-        for number, dimension in enumerate(machine.dimensions):
-            moves = self.dimensions is None or number < self.dimensions
-            step = -(-dimension.length // 2) - 1 if moves else 0
-            goal += stride * ((machine.coordinates[:, number] + step) % dimension.length)
-            stride *= dimension.length
-        return one_each(to_routers(machine, goal))
+        lengths = np.array([dimension.length for dimension in machine.dimensions])
+        moves = np.arange(len(lengths)) < (self.dimensions or len(lengths))
+        places = (machine.coordinates + np.where(moves, (lengths - 1) // 2, 0)) % lengths
+        # The first coordinate counts fastest in the number of a router.
+        return one_each(to_routers(machine, np.ravel_multi_index(places.T, lengths, order="F")))
 
 
 def to_routers(machine: Machine, goal: np.ndarray) -> np.ndarray:

@@ -41,12 +41,10 @@ def one_each(destination: Ints) -> Destinations:
     return Destinations(node, np.ones(len(node)), destination[node], destination[node])
 
 
-def ranges(first: Ints, last: Ints, node: Ints | None = None, share: Floats | float = 1.0) -> Destinations:
-    """Return one range for each of the nodes, by default all; ranges of only the sender are left out."""
-    node = np.arange(len(first)) if node is None else node
-    sends = (first != last) | (first != node)
-    shares = np.broadcast_to(np.asarray(share, dtype=np.float64), node.shape)
-    return Destinations(node[sends], shares[sends], first[sends], last[sends])
+def ranges(first: Ints, last: Ints) -> Destinations:
+    """Return one range for each node; ranges of only the sender are left out."""
+    node = np.flatnonzero((first != last) | (first != np.arange(len(first))))
+    return Destinations(node, np.ones(len(node)), first[node], last[node])
 
 
 def in_node_order(node: Ints, share: Floats, first: Ints, last: Ints) -> Destinations:

@@ -34,9 +34,7 @@ class HotSpot(Traffic, kind="hot-spot"):
         sender, goal = sender[apart], goal[apart]
         share = self.share / np.bincount(sender, minlength=len(node))[sender]
         rest = np.full(len(node), 1.0) - np.bincount(sender, weights=share, minlength=len(node))
-        rows = [(sender, share, goal, goal)]
-        if rest.max() > 0:
-            rows.append((node, rest, np.zeros_like(node), np.full_like(node, len(node) - 1)))
+        rows = (sender, share, goal, goal), (node, rest, np.zeros_like(node), np.full_like(node, len(node) - 1))
         node, share, first, last = (np.concatenate(column) for column in zip(*rows, strict=True))
         some = share > 0
         return in_node_order(node[some], share[some], first[some], last[some])

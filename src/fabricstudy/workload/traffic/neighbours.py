@@ -18,10 +18,9 @@ class Neighbours(Traffic, kind="neighbours"):
             raise WorkloadError("no two routers with nodes are joined by a cable, so that no node has a neighbour")
         adjacent = np.bincount(pairs[:, 0], minlength=machine.routers)
         order = np.argsort(machine.node_router, kind="stable")
-        on_router = np.bincount(machine.node_router, minlength=machine.routers)
-        nodes_of = np.split(order, np.cumsum(on_router)[:-1])
+        nodes_of = np.split(order, np.cumsum(machine.nodes_of_router)[:-1])
         rows = [
-            (sender, 1.0 / (adjacent[router] * on_router[peer]), goal)
+            (sender, 1.0 / (adjacent[router] * len(nodes_of[peer])), goal)
             for router, peer in pairs
             for sender in nodes_of[router]
             for goal in nodes_of[peer]
