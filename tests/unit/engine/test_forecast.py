@@ -147,7 +147,7 @@ def test_forecasts_have_the_hops_of_random_graphs(routers: int, degree: int, hop
     assert topology.cables == routers * degree // 2 and topology.typical_hops == pytest.approx(hops)
 
 
-@pytest.mark.parametrize("engine", ["caminos", "sst", "codes", "flow"])
+@pytest.mark.parametrize("engine", ["caminos", "sst", "codes", "flow", "packet"])
 def test_laws_say_what_they_were_fitted_to(engine: str) -> None:
     law = load_cost_model(f"fabricstudy.engine.{engine}")
     assert law.cpu_fit and law.memory_fit
