@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from fabricstudy.machine.hops import hop_distances
 from pydantic import Field
 
 from fabricstudy.analysis.base import Analysis, Row
@@ -11,7 +12,6 @@ from fabricstudy.core.arrays import Ints
 from fabricstudy.core.model import ConfigError, Model, Whole, model_check
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.hops import hop_distances
 from fabricstudy.routing.dimension_order import DimensionOrderRoutes
 from fabricstudy.workload.job import Job
 from fabricstudy.workload.mapping.base import Mapping

@@ -4,8 +4,8 @@ import numpy as np
 
 from fabricstudy.core.arrays import Bools
 from fabricstudy.core.store import Record
+from fabricstudy.machine.distances import hop_distances
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.hops import hop_distances
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.structure.load import LinkLoads, has_loads, link_loads

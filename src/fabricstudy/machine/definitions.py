@@ -18,8 +18,7 @@ from fabricstudy.core.parquet import read_parquet, rows_writer
 from fabricstudy.core.store import checksummed_line, verified_record
 
 from .dimension import Dimension
-from .graph import LinkClass, Machine
-from .named import NAME_FIELDS, NamedMachine
+from .graph import NAME_FIELDS, LinkClass, Machine, NamedMachine
 
 LINK_TABLE, NODES, ROUTERS, MACHINES = MACHINE_FILES = (
     "links.parquet",

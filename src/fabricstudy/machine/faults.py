@@ -22,9 +22,8 @@ from fabricstudy.core.host_lists import expanded
 from fabricstudy.core.input_files import InputFileError
 from fabricstudy.core.model import ConfigError, Model, Number, Whole, Written
 
-from .components import component_labels
-from .graph import Machine
-from .named import NamedMachine
+from .graph import Machine, NamedMachine
+from .search import component_labels
 
 _SHARE = re.compile(r"([0-9]+(?:\.[0-9]*)?)\s*%")
 _REMEDY = "write a number like 3, a share like 2 %, or a list"

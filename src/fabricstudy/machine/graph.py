@@ -1,4 +1,4 @@
-"""The machine as arrays: routers, nodes, cables and link classes."""
+"""The machine as arrays: routers, nodes, cables and link classes; machines with names."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -157,3 +157,24 @@ class Machine:
         ports = np.bincount(self.cable_tail, weights=self.cable_count, minlength=self.routers)
         ports += np.bincount(self.cable_head, weights=self.cable_count, minlength=self.routers)
         return int((ports + self.nodes_of_router).max())
+
+
+@dataclass(frozen=True, eq=False)
+class NamedMachine(Machine):
+    """A machine from a file, with the names by which forwarding tables refer to it."""
+
+    router_names: tuple[str, ...] = ()
+    node_names: tuple[str, ...] = ()
+    """Names in the file, by number."""
+    host_names: tuple[str, ...] = ()
+    """Host of each node; empty for nodes that the file does not name."""
+    router_of: dict[str, int] = field(default_factory=dict)
+    node_of: dict[str, int] = field(default_factory=dict)
+    """Number of each name or alias."""
+    link_of_port: dict[str, int] = field(default_factory=dict)
+    node_of_port: dict[str, int] = field(default_factory=dict)
+    """Directed link or node at each "router number:port number", if the file has ports."""
+
+
+NAME_FIELDS = ("router_names", "node_names", "host_names", "router_of", "node_of", "link_of_port", "node_of_port")
+"""Fields that `Machine` does not have."""

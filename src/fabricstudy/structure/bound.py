@@ -18,8 +18,8 @@ import numpy as np
 
 from fabricstudy.core.arrays import Bools, Floats, Integers, Ints, Numbers
 from fabricstudy.core.quantities import NS_PER_S
+from fabricstudy.machine.distances import hop_distances
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.hops import hop_distances
 from fabricstudy.routing.base import Routing, cached_routes
 
 from .load import LinkLoads, link_loads, router_flows

@@ -15,8 +15,8 @@ import numpy as np
 
 from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.core.quantities import NS_PER_S
+from fabricstudy.machine.distances import hop_distances
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.hops import hop_distances
 from fabricstudy.routing.base import Flows, Routes, Routing, cached_routes
 from fabricstudy.routing.minimal import Minimal
 

@@ -18,7 +18,7 @@ from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.definitions import read_machine, write_machines
 from fabricstudy.machine.distances import distances
-from fabricstudy.machine.named import NamedMachine
+from fabricstudy.machine.graph import NamedMachine
 from fabricstudy.study.file import load_machine
 
 EDGES = [("a", "b", "up", 2, "25 GB/s", "100 ns"), ("b", "c", "up", 1, "25 GB/s", "100 ns"),
