@@ -59,6 +59,14 @@ class Flows:
     """Bytes; float64 [flows]."""
 
     @classmethod
+    def between(cls, traffic_bytes: Floats) -> Flows:
+        """Return the flows of bytes [from, to] between routers; the diagonal is ignored."""
+        source, goal = np.nonzero(traffic_bytes)
+        apart = source != goal
+        source, goal = source[apart], goal[apart]
+        return cls(source, goal, traffic_bytes[source, goal])
+
+    @classmethod
     def merged(cls, source: Ints, goal: Ints, size_bytes: Floats, goals: int) -> Flows:
         """Return the flows of messages, summed per pair; `goals` is the number of routers or nodes."""
         key = source * goals + goal
@@ -111,10 +119,7 @@ class Routes:
 
     def loads_between(self, traffic_bytes: Floats) -> Floats:
         """Return `loads` for bytes [from, to] between routers; the diagonal is ignored."""
-        source, goal = np.nonzero(traffic_bytes)
-        apart = source != goal
-        source, goal = source[apart], goal[apart]
-        return self.loads(Flows(source, goal, traffic_bytes[source, goal]))
+        return self.loads(Flows.between(traffic_bytes))
 
     def support(self, flows: Flows) -> Bools:
         """Return the links that packets may use, bool [links]: by default, those with loads."""
