@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from fabricstudy.machine.hops import hop_distances
 from pydantic import Field
 
 from fabricstudy.analysis.base import Analysis, Row
 from fabricstudy.core.arrays import Ints
 from fabricstudy.core.model import ConfigError, Model, Whole, model_check
 from fabricstudy.machine.base import Topology
+from fabricstudy.machine.distances import hop_distances
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.dimension_order import DimensionOrderRoutes
 from fabricstudy.workload.job import Job

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fabricstudy.core.arrays import Floats, Int32s
+from fabricstudy.core.arrays import Floats, Int32s, Ints
 
 from .dimension import Dimension
 
@@ -124,6 +124,11 @@ class Machine:
     def links(self) -> int:
         """Number of directed links (two per row)."""
         return 2 * len(self.cable_tail)
+
+    @cached_property
+    def row_of_cable(self) -> Ints:
+        """Row of each cable, parallel ones one after the other, int64 [cables]."""
+        return np.repeat(np.arange(len(self.cable_count)), self.cable_count)
 
     @cached_property
     def link_tail(self) -> Int32s:
