@@ -39,13 +39,15 @@ MOST_MESSAGES = 2**22
 
 def job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMachine) -> Record:
     """Return size, lower bounds and mapping quality of a job."""
-    machine = analysed.machine
+    machine, network = analysed.machine, point.network
     loads = loads_by_routes(job, machine, point.routing)
     bound = load_ns = critical_ns = None
     compute: Record = {}
     if not job.background:  # what a background job sends and computes depends on the others
         bound, load_ns = _bound(job, loads, point, analysed)
-        limits = _message_limits(point, machine)
+        # The host link of the machine is as fast as all ports of a node together.
+        message_Bps = machine.host.bandwidth_Bps * network.ports_of_message / network.ports_per_node
+        limits = network.router_latency_ns, routing_of_engine(point), message_Bps
         critical_ns = job_critical_path_ns(operations_of(job), job.node_of_rank, machine, *limits)
         computed_ns = _computed_ns_per_rank(job)
         if computed_ns is not None:
@@ -65,18 +67,6 @@ def job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMachi
         **buffer_columns(point, machine, engine_of(point.engine)),
         **mapping_record(job, point.jobs[index].pattern, machine, loads, analysed.cut_side),
     }
-
-
-def _message_limits(point: Point, machine: Machine) -> tuple[float, Routing | None, float]:
-    """Return what limits a message: latency of a router, routing if the engine has its paths, bandwidth of its ports.
-
-    The host link of the machine is as fast as all ports of a node together.
-    """
-    network = point.network
-    return (
-        network.router_latency_ns, routing_of_engine(point),
-        machine.host.bandwidth_Bps * network.ports_of_message / network.ports_per_node,
-    )  # fmt: skip
 
 
 def routing_of_engine(point: Point) -> Routing | None:

@@ -161,8 +161,8 @@ class _Filling(OfferedRuns):
     """
 
     def __init__(self, fills: float, in_batches: float, grows: float, bound: float) -> None:
-        self._fills, self._in_batches, self._grows, self._bound = fills, in_batches, grows, bound
-        self._runs = []
+        self._fills, self._in_batches, self._grows, self.bound = fills, in_batches, grows, bound
+        self.finished = []
 
     def _simulate(self, load: float, factor: int) -> SteadyRun:
         ends = 40 * factor + factor * np.arange(41.0)
