@@ -99,8 +99,7 @@ def attempt_offered(
     record["latency"] = row
     if run.link_bytes is not None:
         np.save(folder / LINKS, run.link_bytes)
-        busy = run.link_bytes / machine.link_capacity_Bps * 1e9 / run.window_ns
-        record["latency"]["link_max"] = float(busy.max(initial=0.0))
+        record["latency"]["link_max"] = machine.busiest_s(run.link_bytes) * 1e9 / run.window_ns
 
 
 def prepare_offered(point: Point, engine: Engine, analysed: AnalysedMachine, folder: Path) -> list[str]:
