@@ -20,8 +20,7 @@ import numpy as np
 
 from fabricstudy.core.arrays import Floats
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.base import Flows
-from fabricstudy.routing.path_graph import PathGraph
+from fabricstudy.routing.base import Flows, PathGraph
 
 EXPONENT = 50.0
 """Growth of the lengths: a link of 2 % less load has a length of 1/e."""
