@@ -42,7 +42,7 @@ def test_the_small_dragonfly(dragonfly: Callable[..., Machine]) -> None:
     assert (found.kind, found.nodes, found.routers, found.cables, found.radix) == ("dragonfly", 72, 36, 90, 7)
     assert found.diameter == nx.diameter(graph)
     assert found.mean_hops == pytest.approx(nx.average_shortest_path_length(graph))
-    assert [(c.name, c.cables) for c in found.classes] == [("local", 54), ("global", 36), ("host", 72)]
+    assert [(c["name"], c["cables"]) for c in found.classes] == [("local", 54), ("global", 36), ("host", 72)]
 
 
 def test_only_routers_with_nodes_count_for_hops(from_graph: Callable[..., Machine]) -> None:
