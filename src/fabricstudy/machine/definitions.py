@@ -6,7 +6,6 @@ columns; each link also has its bandwidth and latency, which the JSON file has b
 
 from collections.abc import Iterable
 from dataclasses import asdict
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -102,9 +101,8 @@ def _facts(machine: Machine) -> dict[str, Any]:
     }
 
 
-@lru_cache(maxsize=1)
 def read_machine(folders: tuple[Path, ...], machine_id: str) -> Machine:
-    """Return a machine from folders that `write_machines` wrote; the last result is cached.
+    """Return a machine from folders that `write_machines` wrote.
 
     Raises FabricstudyError if no folder has the machine, or a file is damaged.
     """
