@@ -193,7 +193,7 @@ def test_a_network_that_still_fills_is_not_saturated(
 ) -> None:
     of = _Filling(fills, in_batches, grows, bound)
     run = of.at(0.9)
-    assert (state_of(run), len(of._runs)) == (state, runs)
+    assert (state_of(run), len(of.finished)) == (state, runs)
 
 
 def test_the_growth_of_arrivals_in_batches_has_the_interval_of_their_mean() -> None:
