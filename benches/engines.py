@@ -17,7 +17,7 @@ from fabricstudy.engine.attempt import attempt_point
 from fabricstudy.engine.definitions import AnalysedMachine
 from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.point import Point
-from fabricstudy.engine.quality import loads_by_routes
+from fabricstudy.engine.records import loads_by_routes
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.structure.summary import describe_machine

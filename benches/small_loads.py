@@ -43,10 +43,9 @@ def state(kind: str, bandwidth: str, load: float, seed: int) -> State:
     )  # fmt: skip
     assert point.offered is not None
     machine, engine = built(point.machine).machine, engine_named("packet")
-    record: Record = {}
+    record: Record = {"runs": []}
     with tempfile.TemporaryDirectory() as folder:
-        destinations = point.offered.destinations(machine, seed)
-        runs = OfferedRuns(point, engine, machine, destinations, Limits(), Path(folder), record, None)
+        runs = OfferedRuns(point, engine, machine, Limits(), Path(folder), record)
         return state_of(runs.at(load))
 
 

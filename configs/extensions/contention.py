@@ -10,8 +10,8 @@ from fabricstudy.analysis.base import Analysis, Row
 from fabricstudy.core.arrays import Ints
 from fabricstudy.core.model import ConfigError, Model, Whole, model_check
 from fabricstudy.machine.base import Topology
+from fabricstudy.machine.distances import hop_distances
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.hops import hop_distances
 from fabricstudy.routing.dimension_order import DimensionOrderRoutes
 from fabricstudy.workload.job import Job
 from fabricstudy.workload.mapping.base import Mapping

@@ -9,7 +9,7 @@ from pydantic import Field
 from fabricstudy.core.arrays import Ints
 from fabricstudy.core.model import Whole
 from fabricstudy.core.quantities import Size
-from fabricstudy.machine.hops import hop_distances
+from fabricstudy.machine.distances import hop_distances
 from fabricstudy.workload.mapping.orb import across, pairing
 from fabricstudy.workload.pattern.base import (
     JobPlacement,

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from fabricstudy.core.arrays import Integers, Ints
-from fabricstudy.machine.distances import adjacency
+from fabricstudy.machine.distances import adjacency, hop_distances
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.hops import hop_distances
 from fabricstudy.workload.mapping.base import Mapping
 from fabricstudy.workload.mapping.tasks import Slots, Tasks
 from fabricstudy.workload.messages import WorkloadError

@@ -15,8 +15,7 @@ from fabricstudy.engine.engine import Engine
 from fabricstudy.engine.packet.adapter import Packet
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.registry import engine_named
-from fabricstudy.engine.settings import Limits, Network
-from fabricstudy.engine.switch_buffers import SWITCH_BUFFERS
+from fabricstudy.engine.settings import SWITCH_BUFFERS, Limits, Network
 
 from ..machines import point_on
 

@@ -11,7 +11,7 @@ import pytest
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.caminos.clock import clock
 from fabricstudy.engine.engine import Engine
-from fabricstudy.machine.hops import hop_distances
+from fabricstudy.machine.distances import hop_distances
 
 from ..machines import DRAGONFLY, job_of, point_on
 from .run_caminos import simulate

@@ -59,9 +59,8 @@ def run_of(point: Point, folder: Path, load: float, states: Container[State] = (
     folder.mkdir(exist_ok=True)
     analysed = built(point.machine)
     assert point.offered is not None
-    destinations = point.offered.destinations(analysed.machine, point.seed)
     engine: Any = engine_named(point.engine.kind)
-    return OfferedRuns(point, engine, analysed.machine, destinations, Limits(), folder, {}, None).at(load, states)
+    return OfferedRuns(point, engine, analysed.machine, Limits(), folder, {"runs": []}).at(load, states)
 
 
 @pytest.mark.parametrize(

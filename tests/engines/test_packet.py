@@ -190,8 +190,7 @@ def offered_run(machine: Topology, routing: str, folder: Path, traffic: str) -> 
         raise Unsupported(record["reason"])
     assert record["status"] == "done" and point.offered is not None, record["reason"]
     load = 1.2 * record["latency"]["saturation_bound"]
-    destinations = point.offered.destinations(analysed.machine, point.seed)
-    return OfferedRuns(point, Engine(Packet), analysed.machine, destinations, Limits(), folder, {}, None).at(load)
+    return OfferedRuns(point, Engine(Packet), analysed.machine, Limits(), folder, {"runs": []}).at(load)
 
 
 def is_overloaded(run: SteadyRun) -> bool:

@@ -9,8 +9,8 @@ import pytest
 
 from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.engine import Engine
-from fabricstudy.engine.limits import run_program
 from fabricstudy.engine.packet.adapter import Packet
+from fabricstudy.engine.process import run_program
 from fabricstudy.engine.settings import Limits
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob

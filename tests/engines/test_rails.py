@@ -72,7 +72,7 @@ def test_operations_are_recorded(tmp_path: Path) -> None:
 def test_other_engines_refuse(tmp_path: Path, engine: str, reason: str) -> None:
     jobs = [{"share": 1.0, "pattern": {"kind": "all-to-all", "message": "1 kB"}}]
     from fabricstudy.engine.attempt import check_supported
-    from fabricstudy.engine.limits import NotDone
+    from fabricstudy.engine.process import NotDone
     from fabricstudy.engine.registry import engine_named
 
     this = point_on(MACHINE, "minimal", engine=engine, jobs=jobs)

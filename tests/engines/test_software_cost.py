@@ -9,8 +9,8 @@ import pytest
 
 from fabricstudy.core.store import Record
 from fabricstudy.engine.attempt import check_supported
-from fabricstudy.engine.limits import NotDone
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
+from fabricstudy.engine.process import NotDone
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.single_point import simulate_in_folder

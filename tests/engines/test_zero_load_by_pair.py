@@ -12,7 +12,7 @@ from fabricstudy.engine.point import Point
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.hops import hop_distances
+from fabricstudy.machine.distances import hop_distances
 
 
 def links(*classes: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from fabricstudy import cli
 from fabricstudy.commands.list import TEMPLATES
 from fabricstudy.core.parquet import read_parquet, write_parquet
 from fabricstudy.core.store import Store, point_store
-from fabricstudy.engine.switch_buffers import SWITCH_BUFFERS
+from fabricstudy.engine.settings import SWITCH_BUFFERS
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.study.file import validate_machine
 from fabricstudy.table.files import write_table

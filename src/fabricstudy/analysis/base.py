@@ -1,6 +1,5 @@
 """Base class of analyses."""
 
-from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from pydantic import AfterValidator
@@ -37,10 +36,6 @@ class Analysis(Kind, family="analysis"):
     def predicted_cpu_s(self) -> float:
         """Predicted processor time; most analyses take one to five seconds."""
         return 2.0
-
-    def kinds_used(self) -> Iterable[type[Kind]]:
-        """Return kinds whose code it runs and that the study does not name."""
-        return ()
 
     def other_prices(self) -> tuple[str, dict[str, "Analysis"]] | None:
         """Return the title of its price list, and itself with others, by their titles; None without prices."""

@@ -4,7 +4,7 @@ The traffic is that of jobs on the first nodes in the order of their numbers, wi
 on every candidate. `PairBytes.bound_ns` has its lower bound for any routing.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from math import inf, isnan
@@ -14,7 +14,6 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.errors import FabricstudyError, suggestion
-from fabricstudy.core.kinds import Kind
 from fabricstudy.core.model import ConfigError, Number, Whole, model_check
 from fabricstudy.core.quantities import Bandwidth
 from fabricstudy.machine.base import Topology
@@ -150,9 +149,6 @@ class Candidates(Analysis, kind="candidates"):
             problem = f"no machine of {self.nodes} to {self.largest} nodes fits on routers of {self.radix} ports"
             raise FabricstudyError(f"{problem}; raise max_nodes, radix or ports_per_node")
         return chain([first] if first else [], found)
-
-    def kinds_used(self) -> Iterable[type[Kind]]:
-        return [*Topology.FAMILY.members.values(), *map(type, self.prices.others().values())]
 
     def rows(self) -> list[Row]:
         return [row for row, _ in self.found(every_bound=True)]

@@ -9,8 +9,8 @@ import numpy as np
 from fabricstudy.core.arrays import Bools, Floats, Integers, Ints
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import NS_PER_S
+from fabricstudy.machine.distances import hop_distances
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.hops import hop_distances
 from fabricstudy.structure.bound import cuts_ns, hops_ns
 from fabricstudy.workload.job import Job
 from fabricstudy.workload.messages import WorkloadError

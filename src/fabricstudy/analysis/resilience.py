@@ -88,7 +88,7 @@ class Resilience(Analysis, kind="resilience"):
         machine = config.build()
         adversary = adversary_of(config).destinations(machine, np.random.default_rng(0))
         chosen = [number for number, link in enumerate(machine.classes) if not self.of or link.name in self.of]
-        cables = np.flatnonzero(np.repeat(np.isin(machine.cable_class, chosen), machine.cable_count))
+        cables = np.flatnonzero(np.isin(machine.cable_class, chosen)[machine.row_of_cable])
         orders = (fault_order(cables, seed) for seed in range(1, self.draws + 1))
         disconnected = [100 * disconnected_at(machine, order) / len(cables) for order in orders]
         for percent in sorted(set(self.percent)):
@@ -158,7 +158,7 @@ def full_load(machine: Machine, rates: Floats) -> float:
     """Return the load at which the bottleneck cable is full under minimal routing; `rates` [from, to] are of load 1."""
     between = rates * machine.host.bandwidth_Bps
     np.fill_diagonal(between, 0.0)
-    busiest = float(np.max(MinimalRoutes(machine).loads_between(between) / machine.link_capacity_Bps, initial=0.0))
+    busiest = machine.busiest_s(MinimalRoutes(machine).loads_between(between))
     return 1 / busiest if busiest else np.inf
 
 
@@ -177,11 +177,10 @@ def disconnected_at(machine: Machine, order: Ints) -> int:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import minimum_spanning_tree
 
-    row = np.repeat(np.arange(len(machine.cable_count)), machine.cable_count)
-    failure = np.full(len(row), len(order) + 1)
+    failure = np.full(machine.cables, len(order) + 1)
     failure[order] = np.arange(1, len(order) + 1)
     last = np.zeros(len(machine.cable_count), dtype=np.int64)
-    np.maximum.at(last, row, failure)
+    np.maximum.at(last, machine.row_of_cable, failure)
     # Rows of two classes may join the same routers.
     ends = np.sort(np.stack([machine.cable_tail, machine.cable_head]), axis=0).astype(np.int64)
     pair, index = np.unique(ends[0] * machine.routers + ends[1], return_inverse=True)

@@ -10,8 +10,7 @@ from xml.etree import ElementTree
 
 from fabricstudy.core.files import atomic_text
 from fabricstudy.machine.fabric.base import HOST
-from fabricstudy.machine.graph import LinkClass, Machine
-from fabricstudy.machine.named import NamedMachine
+from fabricstudy.machine.graph import LinkClass, Machine, NamedMachine
 
 from .common import MACHINE_HELP, add_new_file, check_new_file, load_named_machine, machine_files
 

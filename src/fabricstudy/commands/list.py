@@ -5,7 +5,7 @@ import re
 from itertools import groupby
 
 from fabricstudy.core.bundled_files import CONFIGS
-from fabricstudy.engine.switch_buffers import SWITCH_BUFFERS
+from fabricstudy.engine.settings import SWITCH_BUFFERS
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.workflow.pipeline import bundled_studies
 

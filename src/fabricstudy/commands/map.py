@@ -14,10 +14,9 @@ from fabricstudy.core.errors import FabricstudyError, suggestion
 from fabricstudy.core.host_lists import expanded
 from fabricstudy.core.input_files import numbered_lines, position_text, read_bytes
 from fabricstudy.core.model import Model, at_path
-from fabricstudy.engine.quality import loads_by_routes, mapping_record
+from fabricstudy.engine.records import loads_by_routes, mapping_record
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.named import NamedMachine
+from fabricstudy.machine.graph import Machine, NamedMachine
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.minimal import Minimal

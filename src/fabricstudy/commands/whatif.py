@@ -16,10 +16,9 @@ from fabricstudy.core.host_lists import expanded
 from fabricstudy.core.input_files import InputFileError
 from fabricstudy.core.model import at_path
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.distances import distances
+from fabricstudy.machine.distances import hop_distances
 from fabricstudy.machine.faults import Faults, Survivors, rest_of, survivors
-from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.named import NamedMachine
+from fabricstudy.machine.graph import Machine, NamedMachine
 from fabricstudy.report.figure_style import STYLE
 from fabricstudy.report.machine_picture import Scene, draw_machines
 from fabricstudy.study.file import validated
@@ -175,13 +174,14 @@ def _failed_cables(machine: Machine, left: Survivors) -> list[dict[str, Any]]:
 def _worst_pair(machine: Machine, rest: Machine, left: Survivors) -> dict[str, Any] | None:
     """Return the two routers with nodes whose distance grows most, of equal ones the first; None if none grows."""
     working = np.flatnonzero(left.router)
-    growth = distances(rest) - distances(machine)[np.ix_(working, working)]
+    hops_left = hop_distances(rest).matrix()
+    growth = hops_left - hop_distances(machine).matrix()[np.ix_(working, working)]
     ends = np.flatnonzero(rest.nodes_of_router)
     growth = growth[np.ix_(ends, ends)]
     tail, head = np.unravel_index(int(growth.argmax()), growth.shape)
     if growth[tail, head] <= 0:
         return None
-    hops = int(distances(rest)[ends[tail], ends[head]])
+    hops = int(hops_left[ends[tail], ends[head]])
     pair = [_router_name(machine, int(working[ends[end]])) for end in (tail, head)]
     return {"routers": pair, "hops_before": hops - int(growth[tail, head]), "hops_after": hops}
 

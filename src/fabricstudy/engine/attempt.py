@@ -21,10 +21,10 @@ from .built_point import BuiltPoint
 from .definitions import AnalysedMachine
 from .engine import Engine
 from .failures import BackgroundMismatch, EngineFailure
-from .limits import NotDone, check_memory, run_program
 from .offered_traffic import RUN_FILES, attempt_offered
 from .outcome import STORED, store_result
 from .point import Point
+from .process import NotDone, check_memory, run_program
 from .records import describe_links, job_record, sharing_by_routes
 from .settings import Limits
 from .validity import input_digest

@@ -173,9 +173,8 @@ def run_batch(
                     record["operations"] = recorded_rows(folder / OPERATIONS)
                 if messages := recorded_rows(folder / MESSAGES):
                     record["messages"] = messages
+                if planned.point_id in with_links:
+                    rows = link_rows(planned.point_id, machine_of(planned).machine, folder)
+                    if rows:
+                        write_links(rows)
             out.write(checksummed_line(record) + "\n")
-            if planned.point_id in with_links and record["status"] == "done":
-                machine, folder = machine_of(planned).machine, store.folder(planned.point_id)
-                rows = link_rows(planned.point_id, machine, folder)
-                if rows:
-                    write_links(rows)

@@ -1,6 +1,6 @@
 """Routings that an engine has, and what a detour leads through: a router or a group drawn at random."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Literal
 
 from fabricstudy.core.kinds import kind_of
@@ -12,15 +12,10 @@ from .failures import Unsupported
 Via = Literal["router", "group"]
 
 
-def check_routing(routing: Routing, supported: Iterable[type[Routing]], model: str) -> None:
-    """Raise `Unsupported` unless the routing is among those of an engine or of its model, named for the message."""
-    if type(routing) not in supported:
-        raise Unsupported(f"{model} does not support {routing.kind} routing; use {', '.join(map(kind_of, supported))}")
-
-
 def routing_name(routing: Routing, names: Mapping[type[Routing], str], model: str) -> str:
     """Return a simulator's name of a routing; raise `Unsupported` if its model does not have it."""
-    check_routing(routing, names, model)
+    if type(routing) not in names:
+        raise Unsupported(f"{model} does not support {routing.kind} routing; use {', '.join(map(kind_of, names))}")
     return names[type(routing)]
 
 

@@ -18,6 +18,7 @@ from fabricstudy.routing.ugal import Ugal
 from fabricstudy.routing.valiant import Valiant
 from fabricstudy.structure.deadlock import is_deadlock_free
 
+from .detours import via
 from .failures import Unsupported
 
 IMPLEMENTED: tuple[type[Routing], ...] = (Minimal, DimensionOrder, DModK, Adaptive, Valiant, Ugal, Ecmp)
@@ -43,6 +44,12 @@ def routing_word(routing: Routing, machine: Machine) -> str:
         case PathList():
             return "paths"
     return "table" if cached_routes(machine, routing).oblivious else "adaptive-table"
+
+
+def routing_words(routing: Routing, machine: Machine) -> tuple[str, str, str]:
+    """Return kind, ties and detours of a routing in the settings of packet and flow."""
+    tie = routing.tie if isinstance(routing, DimensionOrder) else "split"
+    return routing_word(routing, machine), tie, via(routing) or "router"
 
 
 def listed_routes(routing: Routing, machine: Machine) -> HopList | PathList:

@@ -1,4 +1,4 @@
-"""The file of a machine for the bundled programs, with the routes that they do not implement."""
+"""Files for the bundled programs: settings, and the machine with the routes that they do not implement."""
 
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,15 @@ from .point import Point
 
 FULL_WEIGHT = 2**30
 """Weight of all messages of a node in the file of destinations, and of all packets in lists of routes."""
+
+
+Settings = dict[str, tuple[object, ...]]
+"""Words of a file of settings, and their values."""
+
+
+def write_settings(path: Path, settings: Settings) -> None:
+    """Write the settings of packet or flow, a word a line."""
+    path.write_text("".join(f"{word} {' '.join(map(str, values))}\n" for word, values in settings.items()))
 
 
 def write_machine(path: Path, machine: Machine, point: Point) -> None:

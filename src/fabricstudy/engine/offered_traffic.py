@@ -1,7 +1,8 @@
 """One attempt at a point with offered traffic: a run at its load, or a search for the saturation load."""
 
 from collections.abc import Container, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
 from fabricstudy.structure.saturation import Rates, offered_rates, saturation_bound, zero_load_ns
 from fabricstudy.workload.offered import SATURATION
-from fabricstudy.workload.traffic.base import Destinations
 
 from .buffers import buffer_columns
 from .built_point import BuiltPoint
@@ -23,9 +23,9 @@ from .caveats import takes_other_paths
 from .definitions import AnalysedMachine
 from .engine import Engine
 from .failures import EngineFailure
-from .limits import run_program
 from .outcome import LINKS
 from .point import Point
+from .process import run_program
 from .settings import Limits
 from .steady_state import (
     MAX_GROWTH,
@@ -76,13 +76,11 @@ def attempt_offered(
     assert point.offered is not None
     machine, offered = analysed.machine, point.offered
     record |= {"jobs": [], "sharing": {}}
-    destinations = offered.destinations(machine, point.seed)
-    rates = offered_rates(machine, *destinations)
-    bound = saturation_bound(machine, rates, _routing_of_bound(point, engine), analysed.cut_side)
-    zero_ns = _zero_load_ns(point, engine, machine, rates)
+    runs = OfferedRuns(point, engine, machine, limits, folder, record, stored)
+    bound = saturation_bound(machine, runs.rates, _routing_of_bound(point, engine), analysed.cut_side)
     row: dict[str, Any] = {
         "traffic_kind": offered.traffic.kind,
-        "zero_load_ns": zero_ns,
+        "zero_load_ns": runs.zero_load_ns,
         "saturation_bound": bound.load,
         "bound_method": bound.method,
         **buffer_columns(point, machine, engine),
@@ -90,119 +88,113 @@ def attempt_offered(
     if not engine.runs_offered:
         record["latency"] = row
         return
-    runs = OfferedRuns(point, engine, machine, destinations, limits, folder, record, stored, bound.load)
+    record["runs"], runs.bound = [], bound.load
     if offered.load == SATURATION:
         run, found = search_saturation(runs, offered.tolerance, bound.load)
         row |= found | {"over_bound": found["saturation_load"] / bound.load}
     else:
         run = runs.at(float(offered.load))
     runs.save()
-    row |= statistics(run, rates.injection)
+    row |= statistics(run, runs.rates.injection)
     record["latency"] = row
     if run.link_bytes is not None:
         np.save(folder / LINKS, run.link_bytes)
-        busy = run.link_bytes / machine.link_capacity_Bps * 1e9 / run.window_ns
-        record["latency"]["link_max"] = float(busy.max(initial=0.0))
+        record["latency"]["link_max"] = machine.busiest_s(run.link_bytes) * 1e9 / run.window_ns
 
 
 def prepare_offered(point: Point, engine: Engine, analysed: AnalysedMachine, folder: Path) -> list[str]:
     """Write the input of the first run of a point to the empty `folder`, and return the command."""
     assert point.offered is not None
     machine, load = analysed.machine, point.offered.load
-    rates = offered_rates(machine, *BuiltPoint(point, machine).destinations)
+    runs = OfferedRuns(point, engine, machine, Limits(), folder, {})
     if load == SATURATION:
-        load = saturation_bound(machine, rates, _routing_of_bound(point, engine), analysed.cut_side).load
-    point = _long_enough(point, machine, rates, _zero_load_ns(point, engine, machine, rates), float(load))
-    return engine.write(BuiltPoint(point, machine, load=float(load)), folder)
+        load = saturation_bound(machine, runs.rates, _routing_of_bound(point, engine), analysed.cut_side).load
+    return engine.write(runs.built(float(load)), folder)
 
 
 def _routing_of_bound(point: Point, engine: Engine) -> Routing | None:
     return None if takes_other_paths(engine.caveats, point) else engine.expected_routing(point)
 
 
-def _zero_load_ns(point: Point, engine: Engine, machine: Machine, rates: Rates) -> float:
-    assert point.offered is not None
-    return zero_load_ns(
-        machine,
-        rates,
-        engine.expected_routing(point),
-        engine.host_latencies_ns(point, machine),
-        point.network.router_latency_ns,
-        point.offered.mean_bytes,
-        engine.stored_bytes(point, machine),
-    )
-
-
-def _long_enough(point: Point, machine: Machine, rates: Rates, zero_ns: float, load: float, factor: int = 1) -> Point:
-    """Return a point with the warm-up and the window of a run at a load."""
-    assert point.offered is not None
-    latency = zero_ns * machine.host.bandwidth_Bps / (NS_PER_S * point.offered.mean_bytes)
-    offered = point.offered.long_enough(load, float(rates.injection.sum()), latency, factor)
-    return point.model_copy(update={"offered": offered})
-
-
+@dataclass
 class OfferedRuns:
-    """Runs of the traffic of one point in a folder, each at one load."""
+    """Runs of the traffic of one point in a folder, each at one load; `record` has the list `runs`."""
 
-    def __init__(
-        self,
-        point: Point,
-        engine: Engine,
-        machine: Machine,
-        destinations: Destinations,
-        limits: Limits,
-        folder: Path,
-        record: Record,
-        stored: Mapping[str, Path] | None,
-        bound: float = inf,
-    ) -> None:
-        self._bound = bound
-        self._point, self._engine, self._machine, self._destinations = point, engine, machine, destinations
-        self._limits, self._folder, self._record, self._stored = limits, folder, record, stored
-        self._rates = offered_rates(machine, *destinations)
-        self._zero_ns = _zero_load_ns(point, engine, machine, self._rates)
-        self._runs: list[SteadyRun] = []
-        record["runs"] = []
+    point: Point
+    engine: Engine
+    machine: Machine
+    limits: Limits
+    folder: Path
+    record: Record
+    stored: Mapping[str, Path] | None = None
+    """See `attempt_offered`."""
+    bound: float = inf
+    """Below this load a run is saturated only if the growth of its backlog lasts."""
+    finished: list[SteadyRun] = field(default_factory=list)
+
+    @cached_property
+    def rates(self) -> Rates:
+        """Rates of the traffic between routers and nodes."""
+        return offered_rates(self.machine, *BuiltPoint(self.point, self.machine).destinations)
+
+    @cached_property
+    def zero_load_ns(self) -> float:
+        """Mean latency of messages without load."""
+        point, engine, machine = self.point, self.engine, self.machine
+        assert point.offered is not None
+        return zero_load_ns(
+            machine,
+            self.rates,
+            engine.expected_routing(point),
+            engine.host_latencies_ns(point, machine),
+            point.network.router_latency_ns,
+            point.offered.mean_bytes,
+            engine.stored_bytes(point, machine),
+        )
+
+    def built(self, load: float, factor: int = 1) -> BuiltPoint:
+        """Return the point at a load, with its warm-up and window, both times `factor`."""
+        offered = self.point.offered
+        assert offered is not None
+        latency = self.zero_load_ns * self.machine.host.bandwidth_Bps / (NS_PER_S * offered.mean_bytes)
+        offered = offered.long_enough(load, float(self.rates.injection.sum()), latency, factor)
+        return BuiltPoint(self.point.model_copy(update={"offered": offered}), self.machine, load=load)
 
     def at(
         self, load: float, states: Container[State] = ("steady", "saturated"), doublings: int = DOUBLINGS
     ) -> SteadyRun:
-        """Return the run at a load, repeated with twice the warm-up and window until its state is among `states`.
-
-        Below the bound a run is saturated only if the growth of its backlog lasts.
-        """
+        """Return the run at a load, repeated with twice the warm-up and window until its state is among `states`."""
         shorter = None
         for doubled in range(doublings + 1):
             run = self._simulate(load, 2**doubled)
-            if load < self._bound:
+            if load < self.bound:
                 run = replace(run, may_settle=may_settle(run, shorter, doublings - doubled))
-            self._runs.append(run)
+            self.finished.append(run)
             if state_of(run) in states:
                 break
             shorter = run
         return run
 
     def _simulate(self, load: float, factor: int) -> SteadyRun:
-        for path in self._folder.iterdir():
+        for path in self.folder.iterdir():
             remove(path)  # the output of the run before is no input
-        point = _long_enough(self._point, self._machine, self._rates, self._zero_ns, load, factor)
-        built = BuiltPoint(point, self._machine, load=load)
-        command = self._engine.write(built, self._folder)
-        digest = input_digest(self._folder, command, self._machine, [])
-        if self._stored is None:
-            exit_code = run_program(command, self._folder, self._limits, self._record)
-            self._engine.check_exit(self._folder, exit_code)
-            run = self._engine.read_offered(built, self._folder)
+        built = self.built(load, factor)
+        command = self.engine.write(built, self.folder)
+        digest = input_digest(self.folder, command, self.machine, [])
+        if self.stored is None:
+            exit_code = run_program(command, self.folder, self.limits, self.record)
+            self.engine.check_exit(self.folder, exit_code)
+            run = self.engine.read_offered(built, self.folder)
         else:
-            run = load_run(self._stored[digest])
+            run = load_run(self.stored[digest])
         check_moves(run)
-        self._record["runs"].append({"load": load, "input": digest})
+        self.record["runs"].append({"load": load, "input": digest})
         return run
 
     def save(self) -> None:
         """Write what each run counted to the folder."""
-        for number, run in enumerate(self._runs):
-            save_run(run, self._folder / RUN_FILES.replace("*", str(number)))
+        for number, run in enumerate(self.finished):
+            save_run(run, self.folder / RUN_FILES.replace("*", str(number)))
 
 
 def _counting_error(run: SteadyRun) -> float:

@@ -1,4 +1,4 @@
-"""Entries of a record: jobs, links, link sharing."""
+"""Entries of a record: jobs with their bounds and mappings, links, link sharing."""
 
 from pathlib import Path
 
@@ -6,19 +6,24 @@ import numpy as np
 
 from fabricstudy.core.arrays import Bools, Floats, Int32s, Ints
 from fabricstudy.core.store import Record
+from fabricstudy.machine.distances import hop_distances
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
+from fabricstudy.routing.minimal import Minimal
 from fabricstudy.structure.bound import (
     Bound,
     computing_bound_ns,
     load_time_ns,
     lower_bound,
 )
-from fabricstudy.structure.load import LinkLoads, has_loads, link_support
+from fabricstudy.structure.load import LinkLoads, has_loads, link_loads, link_support
 from fabricstudy.structure.message_times import message_times_ns
 from fabricstudy.structure.sharing import link_sharing
-from fabricstudy.workload.messages import PlacedJob
+from fabricstudy.workload.mapping import Slots, TaskGraph
+from fabricstudy.workload.mapping.bound import mapping_bound
+from fabricstudy.workload.messages import PlacedJob, hop_bytes
 from fabricstudy.workload.operations import Operations
+from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.phases import operations_of
 
 from .buffers import buffer_columns
@@ -26,19 +31,23 @@ from .caveats import takes_other_paths
 from .definitions import AnalysedMachine
 from .outcome import JOB_LINKS, LINK_PACKETS, LINK_STALLS, LINKS, load_arrays
 from .point import Point
-from .quality import loads_by_routes, mapping_record
 from .registry import engine_of
+
+MOST_MESSAGES = 2**22
+"""Messages of a job up to which the bound is computed; a million messages cost a second."""
 
 
 def job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMachine) -> Record:
     """Return size, lower bounds and mapping quality of a job."""
-    machine = analysed.machine
+    machine, network = analysed.machine, point.network
     loads = loads_by_routes(job, machine, point.routing)
     bound = load_ns = critical_ns = None
     compute: Record = {}
     if not job.background:  # what a background job sends and computes depends on the others
         bound, load_ns = _bound(job, loads, point, analysed)
-        limits = _message_limits(point, machine)
+        # The host link of the machine is as fast as all ports of a node together.
+        message_Bps = machine.host.bandwidth_Bps * network.ports_of_message / network.ports_per_node
+        limits = network.router_latency_ns, routing_of_engine(point), message_Bps
         critical_ns = job_critical_path_ns(operations_of(job), job.node_of_rank, machine, *limits)
         computed_ns = _computed_ns_per_rank(job)
         if computed_ns is not None:
@@ -58,18 +67,6 @@ def job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMachi
         **buffer_columns(point, machine, engine_of(point.engine)),
         **mapping_record(job, point.jobs[index].pattern, machine, loads, analysed.cut_side),
     }
-
-
-def _message_limits(point: Point, machine: Machine) -> tuple[float, Routing | None, float]:
-    """Return what limits a message: latency of a router, routing if the engine has its paths, bandwidth of its ports.
-
-    The host link of the machine is as fast as all ports of a node together.
-    """
-    network = point.network
-    return (
-        network.router_latency_ns, routing_of_engine(point),
-        machine.host.bandwidth_Bps * network.ports_of_message / network.ports_per_node,
-    )  # fmt: skip
 
 
 def routing_of_engine(point: Point) -> Routing | None:
@@ -121,6 +118,43 @@ def _bound(job: PlacedJob, loads: LinkLoads, point: Point, analysed: AnalysedMac
     time_ns = computing_bound_ns(bound.time_ns, *computing_ns)
     method = bound.method if time_ns > computing_ns[1] else "computation"
     return Bound(time_ns, method), None if load_ns is None else computing_bound_ns(load_ns, *computing_ns)
+
+
+def loads_by_routes(job: PlacedJob, machine: Machine, routing: Routing) -> LinkLoads:
+    """Return the bytes on the links under a routing, or under minimal routing if it is adaptive."""
+    oblivious = routing if has_loads(machine, routing) else Minimal()
+    source, destination = job.node_of_rank[job.messages.source], job.node_of_rank[job.messages.destination]
+    return link_loads(machine, source, destination, job.messages.size_bytes, oblivious)
+
+
+def mapping_record(job: PlacedJob, pattern: Pattern, machine: Machine, loads: LinkLoads, cut_side: Bools) -> Record:
+    """Return the columns on the mapping of a job, without those that do not apply.
+
+    Bounds over all mappings apply neither to traffic that depends on the placement nor to background jobs, whose
+    traffic depends on the others.
+    """
+    record: Record = {"hop_bytes": hop_bytes(job, machine)}
+    if job.mapping_start is not None:
+        record["mapping_start"] = job.mapping_start
+    if not len(job.messages):
+        return record
+    router = machine.node_router[job.node_of_rank]
+    hops = hop_distances(machine).between(router[job.messages.source], router[job.messages.destination])
+    record |= {
+        "hops_max": int(hops.max()),
+        "link_max_bytes": float(loads.link_bytes.max(initial=0.0)),
+        "link_rms_bytes": float(np.sqrt(np.mean(loads.link_bytes**2))) if len(loads.link_bytes) else 0.0,
+    }
+    if job.background or pattern.follows_placement or len(job.messages) > MOST_MESSAGES:
+        return record
+    nodes = np.unique(job.node_of_rank)
+    slots = Slots(machine, nodes, job.ranks // len(nodes))
+    bound = mapping_bound(TaskGraph.of_messages(job.messages, job.ranks), slots, cut_side)
+    return record | {
+        "hop_bytes_bound": bound.hop_bytes,
+        "hop_bound_method": bound.method,
+        "bound_any_mapping_ns": bound.time_ns,
+    }
 
 
 def describe_links(folder: Path, machine: Machine, record: Record) -> None:

@@ -15,10 +15,10 @@ from fabricstudy.workload.messages import WorkloadError
 from .attempt import attempt_point, check_supported, prepare, strip
 from .definitions import AnalysedMachine
 from .engine import Engine, Probe
-from .limits import NotDone
 from .offered_traffic import attempt_offered, stored_runs
 from .outcome import OF_ENGINE, STORED
 from .point import PlannedPoint, id_of
+from .process import NotDone
 from .records import describe_links
 from .settings import Limits
 from .validity import fingerprint, is_valid, is_valid_with_same_input

@@ -13,9 +13,9 @@ from .batch import at_most, usable_cores
 from .definitions import built
 from .engine import Engine
 from .failures import EngineFailure
-from .limits import NotDone
 from .offered_traffic import prepare_offered
 from .point import PlannedPoint
+from .process import NotDone
 from .registry import engine_of
 from .settings import Limits
 

@@ -25,12 +25,11 @@ from fabricstudy.core.arrays import Ints
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Bandwidth, Latency
 
-from .arrangement import clique_cables, group_pairs
+from .arrangement import GroupTopology, clique_cables, group_pairs
 from .base import LATENCY_DESCRIPTION, EachClass, NodesPerRouter, assemble_groups, default_latency, link_classes
 from .dimension import Dimension
 from .graph import Machine
 from .grid import coordinates
-from .groups import GroupTopology
 
 SOCKETS = 5
 """Optical cables of a pair of blades."""

@@ -1,4 +1,4 @@
-"""Arrangements of the global cables of machines of groups, and cables between and within groups.
+"""Machines of groups: arrangements of their global cables, and cables between and within groups.
 
 An arrangement pairs the virtual global ports k = 0 .. g-2 of each of g groups; those of group i lead as follows:
 
@@ -21,8 +21,12 @@ Kaplan et al.: global link arrangements and network management on dragonfly. CCG
 from typing import Literal
 
 import numpy as np
+from pydantic import Field
 
 from fabricstudy.core.arrays import Ints
+from fabricstudy.core.model import ConfigError
+
+from .base import NodesPerRouter, Topology
 
 
 def absolute(group: Ints, port: Ints, groups: int) -> tuple[Ints, Ints]:
@@ -76,3 +80,39 @@ def global_cables(arrangement: Arrangement, groups: int, routers_per_group: int,
         return (group * routers_per_group + (copy + port) // ports_per_router).reshape(-1)
 
     return np.stack([router(low, low_port), router(high, high_port)], axis=1)
+
+
+class GroupTopology(Topology):
+    """Base class of machines of groups; a subclass defines `group_shape`, `cables` and `build`."""
+
+    traits = frozenset({"groups"})
+
+    nodes_per_router: NodesPerRouter
+    arrangement: Arrangement = Field(
+        "absolute", description="assignment of global ports to groups; circulant needs an odd number of groups"
+    )
+
+    @property
+    def group_shape(self) -> tuple[int, int]:
+        """Number of groups, and of routers per group."""
+        raise NotImplementedError
+
+    @property
+    def routers(self) -> int:
+        groups, group_routers = self.group_shape
+        return groups * group_routers
+
+    @property
+    def nodes(self) -> int:
+        return self.routers * self.nodes_per_router
+
+    @property
+    def group_nodes(self) -> int:
+        return self.group_shape[1] * self.nodes_per_router
+
+    def _check(self) -> None:
+        groups, _ = self.group_shape
+        if self.arrangement == "circulant" and groups % 2 == 0:
+            problem = f"the circulant arrangement needs an odd number of groups (here {groups})"
+            remedy = "change the number of groups, or use 'relative'"
+            raise ConfigError(problem, remedy, ("arrangement",), self.arrangement, "invalid-machine")

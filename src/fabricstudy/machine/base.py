@@ -340,6 +340,29 @@ def link_classes(bandwidth: EachClass, latency: EachClass) -> LinkClasses:
     return tuple(classes), host
 
 
+class UniformTopology(Topology):
+    """Base class of machines with equally many nodes on each router, and single cables of one class.
+
+    A subclass defines `routers`, `cables` and `pairs`.
+    """
+
+    nodes_per_router: NodesPerRouter
+    bandwidth: LinkBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
+    latency: LinkLatencies = Field(default_factory=LinkLatencies, description=LATENCY_DESCRIPTION)
+
+    def pairs(self) -> tuple[Ints, Ints]:
+        """Return the routers at both ends of each cable."""
+        raise NotImplementedError
+
+    @property
+    def nodes(self) -> int:
+        return self.routers * self.nodes_per_router
+
+    def build(self) -> Machine:
+        """Build the machine with the link class "links"."""
+        return self.assemble(self.pairs(), 0, 1, link_classes(self.bandwidth, self.latency))
+
+
 def assemble_groups(
     config: Topology, links: LinkClasses, cables: Sequence[Ints], group_routers: int, **more: Any
 ) -> Machine:

@@ -6,7 +6,6 @@ columns; each link also has its bandwidth and latency, which the JSON file has b
 
 from collections.abc import Iterable
 from dataclasses import asdict
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,7 @@ from fabricstudy.core.parquet import read_parquet, rows_writer
 from fabricstudy.core.store import checksummed_line, verified_record
 
 from .dimension import Dimension
-from .graph import LinkClass, Machine
-from .named import NAME_FIELDS, NamedMachine
+from .graph import NAME_FIELDS, LinkClass, Machine, NamedMachine
 
 LINK_TABLE, NODES, ROUTERS, MACHINES = MACHINE_FILES = (
     "links.parquet",
@@ -103,9 +101,8 @@ def _facts(machine: Machine) -> dict[str, Any]:
     }
 
 
-@lru_cache(maxsize=1)
 def read_machine(folders: tuple[Path, ...], machine_id: str) -> Machine:
-    """Return a machine from folders that `write_machines` wrote; the last result is cached.
+    """Return a machine from folders that `write_machines` wrote.
 
     Raises FabricstudyError if no folder has the machine, or a file is damaged.
     """

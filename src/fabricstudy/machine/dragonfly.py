@@ -20,10 +20,9 @@ from pydantic import Field
 
 from fabricstudy.core.model import ConfigError, Whole
 
-from .arrangement import clique_cables, global_cables
+from .arrangement import GroupTopology, clique_cables, global_cables
 from .base import LATENCY_DESCRIPTION, ClassBandwidths, ClassLatencies, assemble_groups, link_classes
 from .graph import Machine
-from .groups import GroupTopology
 from .requirements import MachineRequirements, halvings
 
 

@@ -22,9 +22,8 @@ from fabricstudy.core.host_lists import expanded
 from fabricstudy.core.input_files import InputFileError
 from fabricstudy.core.model import ConfigError, Model, Number, Whole, Written
 
-from .components import component_labels
-from .graph import Machine
-from .named import NamedMachine
+from .graph import Machine, NamedMachine
+from .search import component_labels
 
 _SHARE = re.compile(r"([0-9]+(?:\.[0-9]*)?)\s*%")
 _REMEDY = "write a number like 3, a share like 2 %, or a list"
@@ -151,9 +150,9 @@ def _marked(machine: Machine, faults: Faults, router: Ints) -> tuple[Machine, Bo
     state = np.zeros(machine.cables, dtype=np.int64)
     state[degraded], state[failed] = 1, 2
     at_router = np.isin(machine.cable_tail, router) | np.isin(machine.cable_head, router)
-    state[at_router[_row_of_cable(machine)]] = 2
+    state[at_router[machine.row_of_cable]] = 2
     # One row for the cables of each row in each state.
-    key, count = np.unique(state * rows + _row_of_cable(machine), return_counts=True)
+    key, count = np.unique(state * rows + machine.row_of_cable, return_counts=True)
     state, row = np.divmod(key, rows)
     rate = faults.degraded.to if faults.degraded else 1.0
     classes = [
@@ -187,10 +186,6 @@ def _in_use(machine: Machine, kinds: int) -> Machine:
     )
 
 
-def _row_of_cable(machine: Machine) -> Ints:
-    return np.repeat(np.arange(len(machine.cable_count)), machine.cable_count)
-
-
 def _cables(machine: Machine, faults: Faults) -> tuple[Ints, Ints]:
     """Return the failed and the degraded cables, numbered in the order of the rows."""
     names = [link.name for link in machine.classes]
@@ -199,7 +194,7 @@ def _cables(machine: Machine, faults: Faults) -> tuple[Ints, Ints]:
             problem = "the machine has no cables of this class between routers"
             raise ConfigError(problem, suggestion(name, names), ("of", str(number)), name, "unknown-value")
     chosen = np.isin(machine.cable_class, [names.index(name) for name in faults.of or names])
-    order = fault_order(np.flatnonzero(chosen[_row_of_cable(machine)]), faults.seed)
+    order = fault_order(np.flatnonzero(chosen[machine.row_of_cable]), faults.seed)
     slow = 0 if faults.degraded is None else faults.degraded.cables
     failed = _chosen_cables(machine, faults.cables, order, order, ("cables",))
     left = order[::-1][~np.isin(order[::-1], failed)]
@@ -219,7 +214,7 @@ def _chosen_cables(machine: Machine, amount: Any, all_cables: Ints, left: Ints, 
             problem = f"{number} cables, and {len(left)} of {len(all_cables)} have not failed"
             raise ConfigError(problem, f"use at most {len(left)}", path, amount, "out-of-range")
         return left[:number]
-    row = _row_of_cable(machine)
+    row = machine.row_of_cable
     ends = np.sort(np.stack([machine.cable_tail[row], machine.cable_head[row]]), axis=0)
     free = np.isin(np.arange(len(row)), left)
     cables: list[int] = []

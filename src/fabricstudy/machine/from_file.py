@@ -20,12 +20,11 @@ from fabricstudy.core.model import ConfigError, Flag, Model, Whole, Written
 from fabricstudy.core.quantities import Bandwidth, Latency
 
 from .base import NodesPerRouter, Topology
-from .components import component_labels
 from .fabric import FORMATS, MAX_FABRIC_NODES, Cable, Fabric, FormatName, LinkAttributes, Port, read_fabric
 from .fabric.base import HOST, MAX_PARALLEL_CABLES, with_leaves_as_nodes
 from .fabric.slurm import included_files
-from .graph import LinkClass
-from .named import NamedMachine
+from .graph import LinkClass, NamedMachine
+from .search import component_labels
 
 ANY = "any"
 LATENCY_NS = 40.0

@@ -1,11 +1,11 @@
-"""The machine as arrays: routers, nodes, cables and link classes."""
+"""The machine as arrays: routers, nodes, cables and link classes; machines with names."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from fabricstudy.core.arrays import Floats, Int32s
+from fabricstudy.core.arrays import Floats, Int32s, Ints
 
 from .dimension import Dimension
 
@@ -126,6 +126,11 @@ class Machine:
         return 2 * len(self.cable_tail)
 
     @cached_property
+    def row_of_cable(self) -> Ints:
+        """Row of each cable, parallel ones one after the other, int64 [cables]."""
+        return np.repeat(np.arange(len(self.cable_count)), self.cable_count)
+
+    @cached_property
     def link_tail(self) -> Int32s:
         """Tail router of each directed link, int32 [links]."""
         return np.stack([self.cable_tail, self.cable_head], axis=1).reshape(-1)
@@ -146,6 +151,10 @@ class Machine:
         bandwidth_Bps = np.array([link.bandwidth_Bps for link in self.classes], dtype=np.float64)
         return np.repeat(bandwidth_Bps[self.cable_class] * self.cable_count, 2)
 
+    def busiest_s(self, link_bytes: Floats) -> float:
+        """Return the time in which the bottleneck link carries its bytes, in s; `link_bytes` is float64 [links]."""
+        return float(np.max(link_bytes / self.link_capacity_Bps, initial=0.0))
+
     @cached_property
     def nodes_of_router(self) -> Int32s:
         """Number of nodes on each router, int32 [routers]."""
@@ -157,3 +166,24 @@ class Machine:
         ports = np.bincount(self.cable_tail, weights=self.cable_count, minlength=self.routers)
         ports += np.bincount(self.cable_head, weights=self.cable_count, minlength=self.routers)
         return int((ports + self.nodes_of_router).max())
+
+
+@dataclass(frozen=True, eq=False)
+class NamedMachine(Machine):
+    """A machine from a file, with the names by which forwarding tables refer to it."""
+
+    router_names: tuple[str, ...] = ()
+    node_names: tuple[str, ...] = ()
+    """Names in the file, by number."""
+    host_names: tuple[str, ...] = ()
+    """Host of each node; empty for nodes that the file does not name."""
+    router_of: dict[str, int] = field(default_factory=dict)
+    node_of: dict[str, int] = field(default_factory=dict)
+    """Number of each name or alias."""
+    link_of_port: dict[str, int] = field(default_factory=dict)
+    node_of_port: dict[str, int] = field(default_factory=dict)
+    """Directed link or node at each "router number:port number", if the file has ports."""
+
+
+NAME_FIELDS = ("router_names", "node_names", "host_names", "router_of", "node_of", "link_of_port", "node_of_port")
+"""Fields that `Machine` does not have."""

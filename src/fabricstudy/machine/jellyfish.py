@@ -22,9 +22,9 @@ from pydantic import Field
 from fabricstudy.core.arrays import Ints
 from fabricstudy.core.model import ConfigError, Whole
 
-from .components import component_labels
+from .base import UniformTopology
 from .requirements import MachineRequirements
-from .uniform import UniformTopology
+from .search import component_labels
 
 MAX_SWAPS_OF_CABLE = 1000
 """Swaps attempted for one cable before the graph is redrawn."""

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.arrays import Ints
 from fabricstudy.core.model import Whole
 
+from .arrangement import global_cables
 from .base import LATENCY_DESCRIPTION, ClassBandwidths, ClassLatencies, Topology, assemble_groups, link_classes
 from .graph import Machine
 from .requirements import MachineRequirements, halvings
@@ -89,11 +89,6 @@ class MegaflyConfig(Topology, kind="megafly"):
         """Mean hops between leaves, equal ones included: 2 within a group, 3 between groups."""
         return 3 - 1 / self.groups - 2 / (self.groups * self.leaves_per_group)
 
-    @property
-    def global_ports_per_spine(self) -> int:
-        """Maximum number of global ports of a spine (h)."""
-        return -(-self.links_per_group_pair * (self.groups - 1) // self.spines_per_group)
-
     def build(self) -> Machine:
         """Build a Megafly with the link classes "local" and "global", local rows first."""
         first = np.arange(self.groups)[:, None] * self.routers_per_group
@@ -102,17 +97,8 @@ class MegaflyConfig(Topology, kind="megafly"):
         tail, head = np.repeat(leaves, self.spines_per_group, axis=1), np.tile(spines, self.leaves_per_group)
         local = np.repeat(np.stack([tail.ravel(), head.ravel()], axis=1), self.links_per_local_pair, axis=0)
         node_router = np.repeat(leaves, self.nodes_per_leaf).astype(np.int32)
-        links, cables = link_classes(self.bandwidth, self.latency), (local, self._global_cables())
+        # Spines are joined as the routers of a dragonfly of the absolute arrangement.
+        spine_of_all = global_cables("absolute", self.groups, self.spines_per_group, self.links_per_group_pair)
+        cables = (local, spines.reshape(-1)[spine_of_all])
+        links = link_classes(self.bandwidth, self.latency)
         return assemble_groups(self, links, cables, self.routers_per_group, node_router=node_router)
-
-    def _global_cables(self) -> Ints:
-        """Return the spines at both ends of global cables, [cables, 2]."""
-        low, high = np.triu_indices(self.groups, k=1)
-        copy = np.arange(self.links_per_group_pair)[:, None] * (self.groups - 1)
-
-        def spine(group: Ints, port: Ints) -> Ints:
-            index = (copy + port) // self.global_ports_per_spine
-            return (group * self.routers_per_group + self.leaves_per_group + index).ravel()
-
-        # The lower group has the port high - 1, the higher one the port low.
-        return np.stack([spine(low, high - 1), spine(high, low)], axis=1)

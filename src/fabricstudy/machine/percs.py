@@ -21,10 +21,9 @@ from pydantic import Field
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Bandwidth, Latency
 
-from .arrangement import clique_cables, global_cables
+from .arrangement import GroupTopology, clique_cables, global_cables
 from .base import LATENCY_DESCRIPTION, EachClass, NodesPerRouter, assemble_groups, default_latency, link_classes
 from .graph import Machine
-from .groups import GroupTopology
 
 D_PORTS = 16
 """D links of a hub."""

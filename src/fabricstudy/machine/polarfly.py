@@ -23,9 +23,9 @@ from pydantic import Field
 from fabricstudy.core.arrays import Ints
 from fabricstudy.core.model import Whole
 
+from .base import UniformTopology
 from .finite_field import check_prime_power, galois_field_of_order, prime_of
 from .requirements import MachineRequirements
-from .uniform import UniformTopology
 
 ROWS_AT_ONCE = 1024
 """Limits the memory of the dot products."""

@@ -1,4 +1,4 @@
-"""Bit-parallel breadth-first searches from many routers."""
+"""Bit-parallel breadth-first searches from many routers, and connected components."""
 
 from collections.abc import Iterator
 from typing import TypeVar
@@ -53,3 +53,19 @@ def bfs_levels(reached: npt.NDArray[Word], first: Ints, head: Ints) -> Iterator[
         if np.array_equal(grown, reached):
             return
         reached = grown
+
+
+def component_labels(tail: Integers, head: Integers, routers: int) -> npt.NDArray[np.signedinteger]:
+    """Return the connected component of each router, int array [routers], from 0.
+
+    Examples
+    --------
+    >>> component_labels(np.array([0, 3]), np.array([2, 1]), 4).tolist()
+    [0, 1, 0, 1]
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(tail)), (tail, head)), shape=(routers, routers))
+    labels: npt.NDArray[np.signedinteger] = connected_components(graph, directed=False)[1]
+    return labels

@@ -13,10 +13,9 @@ import numpy as np
 
 from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.model import ConfigError
-from fabricstudy.machine.components import component_labels
-from fabricstudy.machine.distances import distances
+from fabricstudy.machine.distances import hop_distances, levels
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.levels import levels
+from fabricstudy.machine.search import component_labels
 
 MAX_SINGLE_LINES = 1_500
 """Machines of groups and trees with more rows of cables are drawn in bundles."""
@@ -348,7 +347,7 @@ def _lay_out_graph(machine: Machine) -> Layout:
     ----------
     Gansner, Koren, North: Graph drawing by stress majorization. Graph Drawing 2004, LNCS 3383.
     """
-    positions = _spread(distances(machine).astype(np.float64))
+    positions = _spread(hop_distances(machine).matrix().astype(np.float64))
     positions -= positions.mean(axis=0)
     positions /= max(float(np.abs(positions).max()), 1e-9)
     routers = np.arange(machine.routers)

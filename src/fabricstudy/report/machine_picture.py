@@ -18,8 +18,7 @@ from matplotlib.patches import Circle, Patch, Wedge
 
 from fabricstudy.core.arrays import Bools, Floats, Int32s, Ints
 from fabricstudy.core.phrasing import count_noun, join_words
-from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.named import NamedMachine
+from fabricstudy.machine.graph import Machine, NamedMachine
 from fabricstudy.structure.slow_cables import slow_cables_in_words, slow_rows
 from fabricstudy.workload.allocation.base import NO_JOB
 

@@ -10,10 +10,9 @@ import numpy as np
 from fabricstudy.core.arrays import Bools, Ints
 from fabricstudy.machine.graph import Machine
 
-from .base import ChannelScheme, Flows, MemorylessRoutes, NextHops, Routes, Routing
+from .base import ChannelScheme, Flows, MemorylessRoutes, NextHops, PathGraph, Routes, Routing
 from .grid import GridRoutes, adaptive_steps
 from .minimal import MinimalRoutes
-from .path_graph import PathGraph
 
 
 class AdaptiveGridRoutes(GridRoutes):

@@ -12,13 +12,11 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.arrays import Bools, Floats, Integers, Ints
+from fabricstudy.core.arrays import Bools, Floats, Int32s, Integers, Ints
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.kinds import Kind
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
-
-from .path_graph import PathGraph
 
 # Limit the memory of traversals: packets, and pairs of router and goal, at a time.
 PACKETS_AT_ONCE = 1 << 20
@@ -59,6 +57,14 @@ class Flows:
     """Bytes; float64 [flows]."""
 
     @classmethod
+    def between(cls, traffic_bytes: Floats) -> Flows:
+        """Return the flows of bytes [from, to] between routers; the diagonal is ignored."""
+        source, goal = np.nonzero(traffic_bytes)
+        apart = source != goal
+        source, goal = source[apart], goal[apart]
+        return cls(source, goal, traffic_bytes[source, goal])
+
+    @classmethod
     def merged(cls, source: Ints, goal: Ints, size_bytes: Floats, goals: int) -> Flows:
         """Return the flows of messages, summed per pair; `goals` is the number of routers or nodes."""
         key = source * goals + goal
@@ -82,6 +88,44 @@ class NextHops(NamedTuple):
     link: Ints
     share: Floats
     channel: Ints | None = None
+
+
+class PathGraph(NamedTuple):
+    """All paths that a routing allows flows, as an acyclic graph; a state is a packet at a router with a goal."""
+
+    begin: Ints
+    """State s has the hops ``begin[s] : begin[s + 1]``, none at a goal; int64 [states + 1]."""
+    link: Int32s
+    to: Int32s
+    """Directed link and next state, which has a lower number, of each hop; int32 [hops] each."""
+    start: Ints
+    """First state of each flow; int64 [flows]."""
+    size_bytes: Floats
+    """Bytes of each flow; float64 [flows]."""
+
+    @property
+    def work(self) -> int:
+        """Work of `shortest`, in hops."""
+        return len(self.link)
+
+    def shortest(self, length: Floats) -> Floats:
+        """Return the bytes on each link, float64 [links], if flows take paths of least total `length` [links]."""
+        # Imports numba, which planning does not need.
+        from .kernels import shortest_loads
+
+        load: Floats = shortest_loads(*self, length)
+        return load
+
+    def limits(self, capacity_Bps: Floats, latency_ns: Floats) -> tuple[Floats, Floats]:
+        """Return the bandwidth of all paths of each flow together, at most, and the latency of its fastest one.
+
+        The arguments are float64 [links], the results float64 [flows]. The bandwidth is exact for one path.
+        """
+        # Imports numba, which planning does not need.
+        from .kernels import path_limits
+
+        bandwidth_Bps, least_ns = path_limits(self.begin, self.link, self.to, capacity_Bps, latency_ns)
+        return bandwidth_Bps[self.start], least_ns[self.start]
 
 
 class Routes:
@@ -111,10 +155,7 @@ class Routes:
 
     def loads_between(self, traffic_bytes: Floats) -> Floats:
         """Return `loads` for bytes [from, to] between routers; the diagonal is ignored."""
-        source, goal = np.nonzero(traffic_bytes)
-        apart = source != goal
-        source, goal = source[apart], goal[apart]
-        return self.loads(Flows(source, goal, traffic_bytes[source, goal]))
+        return self.loads(Flows.between(traffic_bytes))
 
     def support(self, flows: Flows) -> Bools:
         """Return the links that packets may use, bool [links]: by default, those with loads."""

@@ -21,9 +21,8 @@ from fabricstudy.core.arrays import Array, Floats, Ints
 from fabricstudy.core.model import Whole
 from fabricstudy.machine.graph import Machine
 
-from .base import ChannelScheme, Flows, Routes, Routing, sum_by_index
+from .base import ChannelScheme, Flows, PathGraph, Routes, Routing, sum_by_index
 from .minimal import Minimal, MinimalRoutes
-from .path_graph import PathGraph
 
 
 class EcmpRoutes(Routes):

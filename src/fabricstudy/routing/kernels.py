@@ -113,7 +113,7 @@ def minimal_loads(links: Adjacency, weight: Ints, start: Ints, source: Ints, siz
 
 @njit(cache=True)
 def minimal_ways(links: Adjacency, weight: Ints, goals: Ints) -> tuple[Ints, Int32s, Int32s, Ints]:
-    """Return all minimal paths to `goals` as in `fabricstudy.routing.path_graph.PathGraph`.
+    """Return all minimal paths to `goals` as in `fabricstudy.routing.base.PathGraph`.
 
     The result is `begin`, `link` and `to` of the states, and the state of each router for each goal, int64 [goals,
     routers], -1 where there is no path.
@@ -148,7 +148,7 @@ def minimal_ways(links: Adjacency, weight: Ints, goals: Ints) -> tuple[Ints, Int
 def shortest_loads(begin: Ints, link: Int32s, to: Int32s, start: Ints, size_bytes: Floats, length: Floats) -> Floats:
     """Return the bytes on each link if flows take paths of least `length` [links]; ties split equally hop by hop.
 
-    See `fabricstudy.routing.path_graph.PathGraph` for the other arguments.
+    See `fabricstudy.routing.base.PathGraph` for the other arguments.
     """
     states = len(begin) - 1
     least = np.zeros(states)
@@ -181,7 +181,7 @@ def path_limits(
     """Return of each state an upper bound of the bandwidth of its paths, and their least latency, float64 [states].
 
     The bandwidth is at most the total of the first links, each limited by what follows it, and at most that from the
-    first state which all paths have in common. `fabricstudy.routing.path_graph.PathGraph` has the other arguments.
+    first state which all paths have in common. `fabricstudy.routing.base.PathGraph` has the other arguments.
     """
     states = len(begin) - 1
     bandwidth_Bps, least_ns = np.full(states, np.inf), np.zeros(states)

@@ -9,8 +9,7 @@ from fabricstudy.machine.distances import Adjacency, adjacency, path_weights
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.search import starts
 
-from .base import PACKETS_AT_ONCE, ChannelScheme, Flows, NextHops, ObliviousMemorylessRoutes, Routes, Routing
-from .path_graph import PathGraph
+from .base import PACKETS_AT_ONCE, ChannelScheme, Flows, NextHops, ObliviousMemorylessRoutes, PathGraph, Routes, Routing
 
 MAX_PATH_STATES = 1 << 25
 """Limit of goals times cables for storing all paths, with 8 bytes each."""

@@ -13,8 +13,7 @@ import numpy as np
 from fabricstudy.core.arrays import Ints
 from fabricstudy.core.input_files import FromFile, InputFileError
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.named import NamedMachine
+from fabricstudy.machine.graph import Machine, NamedMachine
 
 from .base import NextHops, ObliviousMemorylessRoutes, Routes, Routing, cached_routes, sum_by_index
 from .forwarding import ForwardingEntry, read_forwarding

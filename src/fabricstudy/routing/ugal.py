@@ -28,7 +28,7 @@ from .valiant import valiant_routes
 class UgalRoutes(Routes):
     """UGAL's routes on any machine."""
 
-    def __init__(self, machine: Machine, routing: Ugal | None = None) -> None:
+    def __init__(self, machine: Machine, routing: Ugal) -> None:
         super().__init__(machine)
         self._valiant = valiant_routes(machine, routing)
 

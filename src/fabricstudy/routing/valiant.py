@@ -27,9 +27,9 @@ from .minimal import MinimalRoutes, weight_of_class
 MIN_LOAD_SHARE = 1e-12
 
 
-def valiant_routes(machine: Machine, routing: NonMinimalRouting | None = None) -> DetourRoutes:
+def valiant_routes(machine: Machine, routing: NonMinimalRouting) -> DetourRoutes:
     """Return Valiant's routes through routers or groups; raises ValueError if the machine lacks groups."""
-    return ThroughGroups(machine) if routing is not None and routing.via == "group" else ThroughRouters(machine)
+    return ThroughGroups(machine) if routing.via == "group" else ThroughRouters(machine)
 
 
 class DetourRoutes(Routes, ABC):

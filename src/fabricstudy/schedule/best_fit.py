@@ -22,8 +22,8 @@ import numpy as np
 from numba import njit
 
 from fabricstudy.core.arrays import Bools, Ints
-from fabricstudy.machine.components import component_labels
 from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.search import component_labels
 
 
 class SwitchTree(NamedTuple):

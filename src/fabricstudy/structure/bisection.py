@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from fabricstudy.core.arrays import Bools, Floats
-from fabricstudy.machine.components import component_labels
 from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.search import component_labels
 from fabricstudy.routing.minimal import Minimal
 
 from .closed_form import closed_form, dimension_capacities_Bps

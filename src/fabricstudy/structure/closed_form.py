@@ -30,9 +30,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fabricstudy.core.arrays import Bools, Ints
-from fabricstudy.machine.components import component_labels
 from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.search import component_labels
 
 from .cut import cut_capacity_Bps, weight_per_side
 

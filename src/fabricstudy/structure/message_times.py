@@ -9,8 +9,8 @@ import numpy as np
 
 from fabricstudy.core.arrays import Floats, Integers, Ints, Numbers
 from fabricstudy.core.quantities import NS_PER_S
+from fabricstudy.machine.distances import hop_distances
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.hops import hop_distances
 from fabricstudy.routing.base import Flows, Routing, cached_routes
 
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.core.quantities import NS_PER_S
+from fabricstudy.machine.distances import hop_distances
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.hops import hop_distances
 from fabricstudy.routing.base import Flows, Routes, Routing, cached_routes
 from fabricstudy.routing.minimal import Minimal
 
@@ -81,16 +81,13 @@ def saturation_bound(machine: Machine, rates: Rates, routing: Routing | None, cu
     """
     # Traffic of one second at load 1, as bytes: a bound on its time, in s, is 1 over one on the load.
     host_Bps = machine.host.bandwidth_Bps
-    source, goal = np.nonzero(rates.between)
-    apart = source != goal
-    source, goal = source[apart], goal[apart]
-    size_bytes = rates.between[source, goal] * host_Bps
+    flows = Flows.between(rates.between * host_Bps)
     hosts_s = max(1.0, rates.injection.max(initial=0.0), rates.ejection.max(initial=0.0))
-    hops = hop_distances(machine).between(source, goal)
+    hops = hop_distances(machine).between(flows.source, flows.goal)
     times_s = {
         "host": float(hosts_s),
-        "hop-bytes": hops_ns(machine, size_bytes, hops) / NS_PER_S,
-        "cut": cuts_ns(machine, source, goal, size_bytes, cut_side) / NS_PER_S,
+        "hop-bytes": hops_ns(machine, flows.size_bytes, hops) / NS_PER_S,
+        "cut": cuts_ns(machine, flows.source, flows.goal, flows.size_bytes, cut_side) / NS_PER_S,
     }
     if routing is not None:
         method, time_s = _routed_s(machine, rates, routing, max(times_s.values()))
@@ -110,13 +107,11 @@ def _routed_s(machine: Machine, rates: Rates, routing: Routing, known_s: float) 
     if not (routing.minimal or routes.oblivious):
         return "paths", any_paths_s(machine, between_bytes, known_s)
     if not routing.minimal or routes.single_path:
-        load_s = float(np.max(routes.loads_between(between_bytes) / machine.link_capacity_Bps, initial=0.0))
-        return ("paths" if routes.single_path else "expected loads"), load_s
-    source, goal = np.nonzero(between_bytes)
-    apart = source != goal
-    flows = Flows(source[apart], goal[apart], between_bytes[source[apart], goal[apart]])
+        method = "paths" if routes.single_path else "expected loads"
+        return method, machine.busiest_s(routes.loads_between(between_bytes))
+    flows = Flows.between(between_bytes)
     load_bytes = routes.loads(flows) if routes.oblivious else None
-    if load_bytes is not None and float(np.max(load_bytes / machine.link_capacity_Bps, initial=0.0)) <= known_s:
+    if load_bytes is not None and machine.busiest_s(load_bytes) <= known_s:
         return "paths", 0.0
     paths = routes.path_graph(flows)
     return "paths", 0.0 if paths is None else best_split_s(machine.link_capacity_Bps, paths, load_bytes, known_s)
@@ -129,8 +124,7 @@ def _paths_to_nodes_s(machine: Machine, to_node_bytes: Floats, routes: Routes) -
     if not (routes.single_path and routes.oblivious) or routes.by_source_node or np.count_nonzero(apart) > MOST_FLOWS:
         return 0.0
     source, goal = source[apart], goal[apart]
-    load_bytes = routes.loads(Flows(source, goal, to_node_bytes[source, goal]))
-    return float(np.max(load_bytes / machine.link_capacity_Bps, initial=0.0))
+    return machine.busiest_s(routes.loads(Flows(source, goal, to_node_bytes[source, goal])))
 
 
 def zero_load_ns(

@@ -6,9 +6,8 @@ import numpy as np
 
 from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.phrasing import count_noun
-from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.levels import levels
-from fabricstudy.machine.named import NamedMachine
+from fabricstudy.machine.distances import levels
+from fabricstudy.machine.graph import Machine, NamedMachine
 
 
 def slow_rows(machine: Machine) -> tuple[Ints, Floats]:

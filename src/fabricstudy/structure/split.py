@@ -14,13 +14,13 @@ Decomposition principle for linear programs, Operations Research 8(1), 1960, doi
 the mean of the lengths of all steps. The result is a lower bound at any step.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from fabricstudy.core.arrays import Floats
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.path_graph import PathGraph
-
-from .any_paths import AnyPaths
+from fabricstudy.routing.base import Flows, PathGraph
 
 EXPONENT = 50.0
 """Growth of the lengths: a link of 2 % less load has a length of 1/e."""
@@ -37,7 +37,50 @@ ANY_EXPONENT, ANY_STEPS = 20.0, 100
 MAX_LP_LINKS, MAX_LP_SOLVES = 512, 15
 """Limits of links of a small machine, and of linear programs for it (some ms each)."""
 
+WORK_OF_LINK = 16
+"""Work of the shortest paths from a router, for each link, in hops of a path graph (which take a third of the time)."""
+
 _HALVINGS = 15
+
+
+@dataclass(frozen=True, eq=False)
+class AnyPaths:
+    """Flows between routers, all apart, over any paths of a machine, such as detours of adaptive routing."""
+
+    machine: Machine
+    flows: Flows
+
+    @property
+    def work(self) -> int:
+        """Work of `shortest`."""
+        return WORK_OF_LINK * len(np.unique(self.flows.source)) * self.machine.links
+
+    def shortest(self, length: Floats) -> Floats:
+        """Return the bytes on each link, float64 [links], if flows take paths of least total `length` [links]."""
+        # Planning does not need it.
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import dijkstra
+
+        tail, head, routers = self.machine.link_tail, self.machine.link_head, self.machine.routers
+        # Any length above 0 keeps the order of routers of a path; it changes the result by less than rounding does.
+        length = np.maximum(length, 1e-13 * length.max())
+        longest_first = np.argsort(-length, kind="stable")
+        shortest_link = np.full((routers, routers), -1)
+        shortest_link[tail[longest_first], head[longest_first]] = longest_first
+        used = shortest_link[shortest_link >= 0]
+        graph = csr_array((length[used], (tail[used], head[used])), (routers, routers))
+        sources, row = np.unique(self.flows.source, return_inverse=True)
+        distance, before = dijkstra(graph, indices=sources, return_predecessors=True)
+        flow = np.zeros((len(sources), routers))
+        np.add.at(flow, (row, self.flows.goal), self.flows.size_bytes)
+        load, rows = np.zeros(self.machine.links), np.arange(len(sources))
+        for at in np.argsort(-distance, axis=1).T:
+            previous = before[rows, at]
+            moved = np.flatnonzero((previous >= 0) & (flow[rows, at] > 0))
+            size_bytes = flow[moved, at[moved]]
+            np.add.at(load, shortest_link[previous[moved], at[moved]], size_bytes)
+            flow[moved, previous[moved]] += size_bytes
+        return load
 
 
 def best_split_s(
@@ -80,11 +123,8 @@ def any_paths_s(machine: Machine, between_bytes: Floats, known_s: float) -> floa
 
     The diagonal is ignored.
     """
-    source, goal = np.nonzero(between_bytes)
-    apart = source != goal
-    source, goal = source[apart], goal[apart]
-    paths = AnyPaths(machine, source, goal, between_bytes[source, goal])
-    if not len(source) or paths.work > WORK:
+    paths = AnyPaths(machine, Flows.between(between_bytes))
+    if not 0 < paths.work <= WORK:
         return known_s
     return best_split_s(machine.link_capacity_Bps, paths, None, known_s, ANY_EXPONENT, ANY_STEPS)
 

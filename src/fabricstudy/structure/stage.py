@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -29,18 +28,14 @@ def structure_record(machine_id: str, topology: Topology, machine: Machine, resu
             return {name: value for name, value in stored.items() if name not in (FORMAT_KEY, FILES)}
         _LOG.info("computing the bisection of machine %s", machine_id)
         store.sweep(machine_id)
-        record = {"machine_id": machine_id, "status": "done", "fingerprint": mark} | described(machine)
+        from .summary import describe_machine  # simulations read structures only
+
+        structure = describe_machine(machine)
+        half = np.flatnonzero(structure.bisection.cut_side).tolist()
+        record = {"machine_id": machine_id, "status": "done", "fingerprint": mark, **structure.to_json(), HALF: half}
         with store.workspace(machine_id) as folder:
             store.keep(folder, record)
         return record
-
-
-def described(machine: Machine) -> dict[str, Any]:
-    """Return the structure of a machine as plain values, with one half of its best cut."""
-    from .summary import describe_machine  # simulations read structures only
-
-    structure = describe_machine(machine)
-    return {**structure.to_json(), HALF: np.flatnonzero(structure.bisection.cut_side).tolist()}
 
 
 def read_structures(path: Path) -> Iterator[Record]:

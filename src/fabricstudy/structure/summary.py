@@ -14,16 +14,6 @@ from .bisection import BisectionBounds, bisection_bounds
 
 
 @dataclass(frozen=True)
-class LinkClassSummary:
-    """Cables of a link class, with bandwidth (one direction) and latency of one cable."""
-
-    name: str
-    cables: int
-    bandwidth_Bps: float
-    latency_ns: float
-
-
-@dataclass(frozen=True)
 class Structure:
     """Metrics of a machine."""
 
@@ -36,14 +26,13 @@ class Structure:
     diameter: int
     mean_hops: float
     """Maximum, and mean over ordered pairs, of hops between distinct routers with nodes; 0 if there is only one."""
-    classes: tuple[LinkClassSummary, ...]
-    """Link classes, host links last."""
+    classes: list[dict[str, Any]]
+    """Name and cables of each link class, bandwidth (one direction) and latency of a cable; host links last."""
     bisection: BisectionBounds
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values, without the best cut."""
-        classes = [vars(figures) for figures in self.classes]
-        return vars(self) | {"classes": classes, "bisection": self.bisection.to_json()}
+        return vars(self) | {"bisection": self.bisection.to_json()}
 
 
 def describe_machine(machine: Machine) -> Structure:
@@ -52,7 +41,10 @@ def describe_machine(machine: Machine) -> Structure:
     cables = np.bincount(machine.cable_class, machine.cable_count, len(machine.classes)).astype(int)
     links = [*zip(machine.classes, cables.tolist(), strict=True), (machine.host, machine.nodes)]
     sizes = machine.kind, machine.nodes, machine.routers, machine.cables, machine.radix
-    classes = tuple(LinkClassSummary(link.name, count, link.bandwidth_Bps, link.latency_ns) for link, count in links)
+    classes = [
+        {"name": link.name, "cables": count, "bandwidth_Bps": link.bandwidth_Bps, "latency_ns": link.latency_ns}
+        for link, count in links
+    ]
     return Structure(*sizes, diameter, mean_hops, classes, bisection_bounds(machine))
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from fabricstudy.core.arrays import Array, Bools, Floats, Int32s, Ints
 from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.machine.distances import hop_distances
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.hops import hop_distances
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -17,7 +17,7 @@ from fabricstudy.engine.job_traffic import NEAR, SEARCH_RUNS, traffic_by_job
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.distances import distances
+from fabricstudy.machine.distances import hop_distances
 
 from ...machines import DRAGONFLY, point_on
 
@@ -117,7 +117,7 @@ def test_caminos_takes_longer_for_phits_in_large_networks(shape: list[int], doub
 )
 def test_typical_hops_are_near_the_mean_distance(machine: dict[str, Any]) -> None:
     topology: Topology = Topology.model_validate({**machine, "bandwidth": "1 GB/s"})
-    assert topology.typical_hops == pytest.approx(float(distances(topology.build()).mean()), rel=0.3)
+    assert topology.typical_hops == pytest.approx(float(hop_distances(topology.build()).matrix().mean()), rel=0.3)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fabricstudy.engine.quality import loads_by_routes, mapping_record
+from fabricstudy.engine.records import loads_by_routes, mapping_record
 from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.dimension_order import DimensionOrder

@@ -161,8 +161,8 @@ class _Filling(OfferedRuns):
     """
 
     def __init__(self, fills: float, in_batches: float, grows: float, bound: float) -> None:
-        self._fills, self._in_batches, self._grows, self._bound = fills, in_batches, grows, bound
-        self._runs = []
+        self._fills, self._in_batches, self._grows, self.bound = fills, in_batches, grows, bound
+        self.finished = []
 
     def _simulate(self, load: float, factor: int) -> SteadyRun:
         ends = 40 * factor + factor * np.arange(41.0)
@@ -193,7 +193,7 @@ def test_a_network_that_still_fills_is_not_saturated(
 ) -> None:
     of = _Filling(fills, in_batches, grows, bound)
     run = of.at(0.9)
-    assert (state_of(run), len(of._runs)) == (state, runs)
+    assert (state_of(run), len(of.finished)) == (state, runs)
 
 
 def test_the_growth_of_arrivals_in_batches_has_the_interval_of_their_mean() -> None:

@@ -26,7 +26,7 @@ from fabricstudy.machine.fabric import FORMATS, FormatName, read_fabric
 from fabricstudy.machine.fabric.dot import read as read_dot
 from fabricstudy.machine.fabric.graphml import read as read_graphml
 from fabricstudy.machine.fabric.simgrid import read as read_simgrid
-from fabricstudy.machine.named import NamedMachine
+from fabricstudy.machine.graph import NamedMachine
 from fabricstudy.study.file import referenced_files
 
 HOSTS_OF = {0: 3, 1: 1, 2: 2, 3: 0, 4: 2, 5: 1}

@@ -16,8 +16,7 @@ from fabricstudy.core.model import ConfigError
 from fabricstudy.engine.point import machine_id, point_from_json, point_id
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.faults import Faults, _parts
-from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.named import NamedMachine
+from fabricstudy.machine.graph import Machine, NamedMachine
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.structure.load import router_link_loads

@@ -17,8 +17,8 @@ from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.definitions import read_machine, write_machines
-from fabricstudy.machine.distances import distances
-from fabricstudy.machine.named import NamedMachine
+from fabricstudy.machine.distances import hop_distances
+from fabricstudy.machine.graph import NamedMachine
 from fabricstudy.study.file import load_machine
 
 EDGES = [("a", "b", "up", 2, "25 GB/s", "100 ns"), ("b", "c", "up", 1, "25 GB/s", "100 ns"),
@@ -85,7 +85,9 @@ def test_all_formats_give_the_same_machine(tmp_path: Path, name: str) -> None:
     order = [machine.router_of[router] for router in "abcd"]
     between = nx.Graph(graph.subgraph("abcd"))
     hops = dict(nx.all_pairs_shortest_path_length(between))
-    assert np.array_equal(distances(machine)[np.ix_(order, order)], [[hops[x][y] for y in "abcd"] for x in "abcd"])
+    assert np.array_equal(
+        hop_distances(machine).matrix()[np.ix_(order, order)], [[hops[x][y] for y in "abcd"] for x in "abcd"]
+    )
     found = {
         (frozenset((machine.router_names[tail], machine.router_names[head])), machine.classes[kind], count)
         for tail, head, kind, count in zip(

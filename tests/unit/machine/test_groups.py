@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from fabricstudy.machine.groups import GroupTopology
+from fabricstudy.machine.arrangement import GroupTopology
 from fabricstudy.routing.minimal import MinimalRoutes
 from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.structure.summary import describe_machine

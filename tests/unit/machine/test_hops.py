@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.hops import hop_distances
+from fabricstudy.machine.distances import hop_distances
 
 EXTENSIONS = ["twisted_torus"]
 

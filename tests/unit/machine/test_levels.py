@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabricstudy.machine.distances import levels
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.levels import levels
 from fabricstudy.study.file import validate_machine
 
 

@@ -60,7 +60,8 @@ def test_parallel_local_cables_by_hand() -> None:
 def test_the_published_size() -> None:
     """Radix 64: 1,025 groups of 32 + 32 routers and 1,024 nodes (Flajslik et al. 2018; 32 x 32 + 1 groups)."""
     config = megafly(1025, 32, 32, 32)
-    assert (config.nodes, config.routers, config.global_ports_per_spine) == (1_049_600, 65_600, 32)
+    assert (config.nodes, config.routers) == (1_049_600, 65_600)
+    assert config.links_per_group_pair * (config.groups - 1) == 32 * config.spines_per_group
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -94,7 +95,7 @@ def test_the_graph_is_that_of_its_definition(shape: tuple[int, ...]) -> None:
     assert np.array_equal(cables + cables.T, config.links_per_group_pair * (1 - np.eye(config.groups, dtype=int)))
     ports = np.bincount(machine.cable_tail[~local], machine.cable_count[~local], machine.routers)
     ports += np.bincount(machine.cable_head[~local], machine.cable_count[~local], machine.routers)
-    assert ports.max() == config.global_ports_per_spine
+    assert ports.max() == -(-config.links_per_group_pair * (config.groups - 1) // config.spines_per_group)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

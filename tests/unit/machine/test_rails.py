@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.distances import distances, longest_route
+from fabricstudy.machine.distances import hop_distances, longest_route
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.structure.cost import bill_of_materials
@@ -117,7 +117,7 @@ def test_any_machine_is_connected_within_its_radix_and_keeps_to_the_ways_out(sha
     assert ports[: machine.nodes].tolist() == [2] * machine.nodes
     graph = graph_of(machine)
     hops = dict(nx.all_pairs_shortest_path_length(graph))
-    found = distances(machine)
+    found = hop_distances(machine).matrix()
     assert nx.is_connected(graph)
     assert all(found[a, b] == hops[a][b] for a in range(machine.routers) for b in range(machine.routers))
     node = np.arange(machine.nodes)
@@ -137,7 +137,7 @@ def test_hops_of_a_machine() -> None:
         config = rails(4, 8, spine=spine)
         machine = config.build()
         node = np.arange(32)
-        hops = distances(machine)[np.ix_(node, node)]
+        hops = hop_distances(machine).matrix()[np.ix_(node, node)]
         assert np.bincount(hops[0]).tolist() == [1, 0, 10, 0, 21] and longest_route(machine) == 4
         assert config.typical_hops == pytest.approx(hops.mean(), abs=0.1)
         assert is_deadlock_free(machine, Minimal())

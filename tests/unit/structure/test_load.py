@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.machine.distances import distances
+from fabricstudy.machine.distances import hop_distances
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.d_mod_k import DModK
@@ -266,7 +266,7 @@ def test_every_byte_makes_its_hops_and_none_gets_lost(
     source, destination = random.integers(0, routers, (2, messages))
     size = random.integers(1, 10**9, messages)
     loads = link_loads(machine, source, destination, size, Minimal())
-    hops = distances(machine)[source, destination]
+    hops = hop_distances(machine).matrix()[source, destination]
     assert loads.link_bytes.sum() == pytest.approx((hops * size).sum())
     for routing in (Minimal(), Valiant()):
         loads = link_loads(machine, source, destination, size, routing)

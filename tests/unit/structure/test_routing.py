@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricstudy.machine.dimension import Dimension
-from fabricstudy.machine.distances import distances
+from fabricstudy.machine.distances import hop_distances
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.d_mod_k import DModK
@@ -132,7 +132,7 @@ def test_adaptive_packets_may_use_the_links_of_every_order(grid: Machine) -> Non
 def test_without_gaps_grid_routings_are_minimal(machine_of: Callable[..., Machine], fields: dict[str, Any]) -> None:
     grid = machine_of(**fields)
     (source, destination), size = random_flows(grid, 10)
-    hops = distances(grid)[grid.node_router[source], grid.node_router[destination]]
+    hops = hop_distances(grid).matrix()[grid.node_router[source], grid.node_router[destination]]
     for tie in TIES:
         assert link_loads(grid, source, destination, size, DimensionOrder(tie=tie)).link_bytes.sum() == hops @ size
     minimal = link_support(grid, source, destination, Minimal())

@@ -19,8 +19,7 @@ from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.base import Flows, MemorylessRoutes, Routing, cached_routes
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.minimal import Minimal
-from fabricstudy.structure.any_paths import AnyPaths
-from fabricstudy.structure.split import any_paths_s, best_split_s
+from fabricstudy.structure.split import AnyPaths, any_paths_s, best_split_s
 
 SPEEDS_BPS = (1e9, 2.5e9, 0.3e9)
 ROUNDING = 1 + 1e-9
@@ -216,7 +215,7 @@ def test_loads_of_shortest_paths_are_those_of_networkx(seed: int) -> None:
     least = dict(nx.all_pairs_dijkstra_path_length(graph))
     ends = zip(flows.source, flows.goal, flows.size_bytes, strict=True)
     expected = sum(size * least[source][goal] for source, goal, size in ends)
-    load = AnyPaths(machine, flows.source, flows.goal, flows.size_bytes).shortest(length)
+    load = AnyPaths(machine, flows).shortest(length)
     assert load @ length == pytest.approx(expected, rel=1e-9, abs=1e-3)
     leaving = np.bincount(machine.link_tail, load, 9) - np.bincount(machine.link_head, load, 9)
     sent = np.bincount(flows.source, flows.size_bytes, 9) - np.bincount(flows.goal, flows.size_bytes, 9)

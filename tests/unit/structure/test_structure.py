@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.distances import distances
+from fabricstudy.machine.distances import hop_distances
 from fabricstudy.machine.graph import Machine
 from fabricstudy.structure.summary import describe_machine, hop_figures
 
@@ -28,12 +28,12 @@ def as_graph(machine: Machine) -> nx.Graph:
 @settings(deadline=None, max_examples=40)
 def test_distances_equal_those_of_networkx(random_machine: Callable[..., Machine], seed: int, routers: int) -> None:
     machine = random_machine(seed, routers, hop_weight=(1, 100))
-    assert np.array_equal(distances(machine), nx.floyd_warshall_numpy(as_graph(machine)))
+    assert np.array_equal(hop_distances(machine).matrix(), nx.floyd_warshall_numpy(as_graph(machine)))
 
 
 def test_machines_in_two_parts_are_refused(from_graph: Callable[..., Machine]) -> None:
     with pytest.raises(ValueError, match="not connected"):
-        distances(from_graph(nx.Graph([(0, 1), (2, 3)])))
+        hop_distances(from_graph(nx.Graph([(0, 1), (2, 3)])))
 
 
 def test_the_small_dragonfly(dragonfly: Callable[..., Machine]) -> None:
@@ -42,7 +42,7 @@ def test_the_small_dragonfly(dragonfly: Callable[..., Machine]) -> None:
     assert (found.kind, found.nodes, found.routers, found.cables, found.radix) == ("dragonfly", 72, 36, 90, 7)
     assert found.diameter == nx.diameter(graph)
     assert found.mean_hops == pytest.approx(nx.average_shortest_path_length(graph))
-    assert [(c.name, c.cables) for c in found.classes] == [("local", 54), ("global", 36), ("host", 72)]
+    assert [(c["name"], c["cables"]) for c in found.classes] == [("local", 54), ("global", 36), ("host", 72)]
 
 
 def test_only_routers_with_nodes_count_for_hops(from_graph: Callable[..., Machine]) -> None:
@@ -86,7 +86,7 @@ def test_hops_from_some_routers_at_a_time(random_machine: Callable[..., Machine]
     random = np.random.default_rng(seed)
     carrier = random.choice(routers, random.integers(1, routers + 1), replace=False)
     machine = random_machine(seed, routers, node_router=carrier.tolist())
-    hops = distances(machine)[np.ix_(carrier, carrier)]
+    hops = hop_distances(machine).matrix()[np.ix_(carrier, carrier)]
     diameter, mean_hops = hop_figures(machine, sources_at_a_time=5)
     assert diameter == hops.max()
     assert mean_hops == pytest.approx(hops.sum() / max(1, len(carrier) * (len(carrier) - 1)))

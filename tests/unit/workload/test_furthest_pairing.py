@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.distances import distances
+from fabricstudy.machine.distances import hop_distances
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 from fabricstudy.workload.pattern.base import JobPlacement
@@ -66,7 +66,7 @@ def test_on_a_dragonfly_every_pair_is_at_the_diameter(
     machine = start.machine.build()
     router = machine.node_router[placed_job.node_of_rank]
     messages = placed_job.messages
-    assert np.all(distances(machine)[router[messages.source], router[messages.destination]] == 3)
+    assert np.all(hop_distances(machine).matrix()[router[messages.source], router[messages.destination]] == 3)
 
 
 def test_of_equally_far_nodes_the_one_half_the_job_later_is_taken() -> None:
@@ -136,7 +136,7 @@ def test_on_even_rings_partners_are_half_way_round_each(shape: tuple[int, ...], 
     at = machine.coordinates[machine.node_router]
     assert np.array_equal((at + np.array(shape) // 2) % shape, at[partner])
     assert np.array_equal(partner[partner], np.arange(machine.nodes))
-    searched = furthest_pairs(machine.node_router, distances(machine))
+    searched = furthest_pairs(machine.node_router, hop_distances(machine).matrix())
     assert np.array_equal(at[searched], at[partner])
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.hops import hop_distances
+from fabricstudy.machine.distances import hop_distances
 from fabricstudy.workload.pattern.base import JobPlacement, Pattern, Sends
 
 EXTENSIONS = ["namd"]

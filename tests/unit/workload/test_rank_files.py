@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fabricstudy.cli import main
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.named import NamedMachine
+from fabricstudy.machine.graph import NamedMachine
 from fabricstudy.workload.mapping.base import Mapping
 from fabricstudy.workload.mapping.file import parse, read_ranks
 from fabricstudy.workload.mapping.tasks import Slots, Tasks

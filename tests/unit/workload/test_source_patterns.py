@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricstudy.engine.point import Point
-from fabricstudy.machine.distances import distances
+from fabricstudy.machine.distances import hop_distances
 from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.placing import place
@@ -206,7 +206,7 @@ def test_ping_pong_goes_the_longest_way_and_back(shape: tuple[int, ...], wrap: b
     (placed,) = place(point, machine, np.zeros(machine.routers, dtype=bool))
     messages, router = placed.messages, machine.node_router[placed.node_of_rank]
     assert messages.phase.tolist() == list(range(6))
-    assert np.all(distances(machine)[router[messages.source], router[messages.destination]] == hops)
+    assert np.all(hop_distances(machine).matrix()[router[messages.source], router[messages.destination]] == hops)
     assert np.array_equal(messages.source[1:], messages.destination[:-1])
     assert len(set(messages.source.tolist())) == 2
 

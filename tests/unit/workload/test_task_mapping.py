@@ -17,7 +17,7 @@ from scipy.spatial import cKDTree
 from fabricstudy.core.model import ConfigError
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.hops import hop_distances
+from fabricstudy.machine.distances import hop_distances
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.structure.load import link_loads
 from fabricstudy.workload.mapping import Mapping, Slots, TaskGraph, Tasks

@@ -6,13 +6,11 @@ from pydantic import Field
 
 from fabricstudy.core.model import Number
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.dimension_order import DimensionOrder
 
 from ..built_point import BuiltPoint
 from ..bundled import MACHINE, OPERATIONS
-from ..detours import via
-from ..listed_routes import routing_word
-from ..machine_file import write_machine
+from ..listed_routes import routing_words
+from ..machine_file import Settings, write_machine, write_settings
 from ..point import Point
 from ..settings import EngineSettings, Record
 from ..traffic_files import write_operations
@@ -38,20 +36,19 @@ class FlowSettings(EngineSettings):
 
 def write_files(folder: Path, point: BuiltPoint) -> None:
     """Write the input of the program."""
-    (folder / SETTINGS).write_text(settings_text(point.point, point.machine))
+    write_settings(folder / SETTINGS, settings_lines(point.point, point.machine))
     write_machine(folder / MACHINE, point.machine, point.point)
     write_operations(folder / OPERATIONS, point.jobs, point.network)
 
 
-def settings_text(point: Point, machine: Machine) -> str:
-    """Return the settings of a point, as text."""
+def settings_lines(point: Point, machine: Machine) -> Settings:
+    """Return the settings of a point, the values of each word."""
     assert isinstance(point.engine, FlowSettings)
     classes = (*machine.classes, machine.host)
-    tie = point.routing.tie if isinstance(point.routing, DimensionOrder) else "split"
-    lines: dict[str, tuple[object, ...]] = {
+    return {
         "flow": (1,),
         "seed": (point.seed,),
-        "routing": (routing_word(point.routing, machine), tie, via(point.routing) or "router"),
+        "routing": routing_words(point.routing, machine),
         "class_weight": machine.hop_weight,
         "bandwidth_Bps": tuple(link.bandwidth_Bps for link in classes),
         "latency_ns": tuple(link.latency_ns for link in classes),
@@ -62,7 +59,6 @@ def settings_text(point: Point, machine: Machine) -> str:
         "batching": (point.engine.batching,),
         "record": (int(point.engine.record is not None),),
     }
-    return "".join(f"{word} {' '.join(map(str, values))}\n" for word, values in lines.items())
 
 
 def window_bytes(point: Point, machine: Machine) -> int:

@@ -6,14 +6,12 @@ from pydantic import Field
 
 from fabricstudy.core.model import Number
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.ugal import Ugal
 
 from ..built_point import BuiltPoint
 from ..bundled import DESTINATIONS, MACHINE, OPERATIONS
-from ..detours import via
-from ..listed_routes import routing_word
-from ..machine_file import write_machine
+from ..listed_routes import routing_words
+from ..machine_file import Settings, write_machine, write_settings
 from ..point import Point
 from ..settings import EngineSettings, Record
 from ..traffic_files import MAX_DRAIN, needs_times, write_destinations, write_operations
@@ -21,8 +19,6 @@ from ..virtual_channels import channel_classes, channel_scheme, virtual_channels
 from .offered_window import offered_window
 
 SETTINGS = "packet.settings"
-
-Lines = dict[str, tuple[object, ...]]
 
 
 class PacketSettings(EngineSettings):
@@ -49,25 +45,19 @@ def write_files(folder: Path, point: BuiltPoint) -> str:
         lines, traffic = settings_lines(point.point, machine, times=0), DESTINATIONS
         lines |= {"offered": offered_values(point), "sizes": tuple(point.offered.size_rows().ravel().tolist())}
         write_destinations(folder / traffic, point.destinations, machine.nodes)
-    (folder / SETTINGS).write_text(text_of(lines))
+    write_settings(folder / SETTINGS, lines)
     return traffic
 
 
-def text_of(lines: Lines) -> str:
-    """Return the file of settings."""
-    return "".join(f"{word} {' '.join(map(str, values))}\n" for word, values in lines.items())
-
-
-def settings_lines(point: Point, machine: Machine, times: int) -> Lines:
+def settings_lines(point: Point, machine: Machine, times: int) -> Settings:
     """Return the settings of a point, the values of each word."""
     assert isinstance(point.engine, PacketSettings)
     routing, network = point.routing, point.network
     links = (*machine.classes, machine.host)
-    tie = routing.tie if isinstance(routing, DimensionOrder) else "split"
     return {
         "packet": (1,),
         "seed": (point.seed,),
-        "routing": (routing_word(routing, machine), tie, via(routing) or "router"),
+        "routing": routing_words(routing, machine),
         "ugal": _ugal(routing) if isinstance(routing, Ugal) else (1, 1, 0, 0),
         "class_weight": machine.hop_weight,
         "bandwidth_Bps": tuple(link.bandwidth_Bps for link in links),

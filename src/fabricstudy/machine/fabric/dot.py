@@ -6,11 +6,11 @@ subgraph. Ports of vertices do not matter. A digraph must have each edge in both
 
 import re
 from itertools import pairwise
+from typing import NamedTuple
 
 from fabricstudy.core.input_files import InputFileError, position_text, text_of
 
 from .base import EdgeRecord, Fabric, fabric_of, once_each
-from .dot_tokens import WRITE, Token, tokens_of
 
 SIGNATURE = re.compile(
     r"\A(?:\s|//[^\n]*\n|#[^\n]*\n|/\*[^*]*(?:\*(?!/)[^*]*)*\*/)*(?:strict\s+)?(?:di)?graph\b\s*"
@@ -18,7 +18,37 @@ SIGNATURE = re.compile(
     re.I,
 )
 
+_TOKEN = re.compile(
+    r'(?P<blank>\s+|//[^\n]*|/\*[\s\S]*?\*/|(?m:^)#[^\n]*)|(?P<text>"(?:[^"\\]|\\[\s\S])*"|<(?:[^<>]|<[^<>]*>)*>)'
+    r"|(?P<sign>--|->|[{}\[\];,=:])|(?P<word>[^\W\d]\w*|-?(?:\.\d+|\d+(?:\.\d*)?))"
+)
+WRITE = "write an undirected graph as Graphviz reads it"
+
 _Attributes = dict[str, str]
+
+
+class Token(NamedTuple):
+    """A token and its line: a word, a name in quotation marks, a sign, or the end."""
+
+    kind: str
+    text: str
+    line: int
+
+
+def tokens_of(text: str) -> list[Token]:
+    """Return the tokens of a text, and two at its end; raises InputFileError with the line."""
+    tokens, end, line = [], 0, 1
+    while end < len(text):
+        found = _TOKEN.match(text, end)
+        if found is None:
+            raise InputFileError("not DOT", WRITE, position_text(line), text[end : end + 20])
+        if found.lastgroup == "text":
+            tokens.append(Token("name", re.sub(r'\\(["\\]|\n)', r"\1", found[0][1:-1]), line))
+        elif found.lastgroup != "blank":
+            tokens.append(Token(found.lastgroup or "", found[0], line))
+        line += found[0].count("\n")
+        end = found.end()
+    return [*tokens, *[Token("end", "", line)] * 2]  # two, to look ahead
 
 
 def read(data: bytes) -> Fabric:

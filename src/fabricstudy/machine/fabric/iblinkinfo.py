@@ -13,7 +13,7 @@ from typing import NamedTuple
 from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text
 
 from .base import Cable, Fabric, Port
-from .infiniband import End, Line, host_and_device, link_of, switch_names, warn_of_unnamed_hosts
+from .infiniband import End, Line, host_and_device, switch_names, warn_of_unnamed_hosts
 
 SIGNATURE = re.compile(r"\[[ \d]{0,9}\] ==\([^)\n]{0,99}(?:\(FDR10\)[^)\n]{0,50})?\)")
 
@@ -97,28 +97,27 @@ class _Listing:
         names = {lid: named[device.guid] for lid, device in switches.items()}
         cables, ports = [], []
         has_adapters = len(switches) < len(self._devices)  # which --switches-only leaves out
-        for end, link in self._links.items():
-            peer = link.peer
-            if end.device not in switches or peer.device == end.device or "Aggregation Node" in link.description:
+        for end, line in self._links.items():
+            peer = line.peer
+            if end.device not in switches or peer.device == end.device or "Aggregation Node" in line.description:
                 continue
-            link.check_opposite(end, self._links, has_adapters or peer.device in switches, _USE)
+            line.check_opposite(end, self._links, has_adapters or peer.device in switches, _USE)
             if peer.device not in switches:
-                ports.append(self._port(end, link, names[end.device]))
+                ports.append(self._port(end, line, names[end.device]))
             elif end < peer:
-                pair, attributes = (names[end.device], names[peer.device]), link_of(link.width, link.speed, link.where)
-                cables.append(Cable(*pair, attributes, 1, link.where, (end.port, peer.port)))
+                pair = names[end.device], names[peer.device]
+                cables.append(Cable(*pair, line.link, 1, line.where, (end.port, peer.port)))
         warn_of_unnamed_hosts(ports)
         aliases = {f"lid {lid}": name for lid, name in names.items()} | named
         return Fabric(dict.fromkeys(names.values()), cables, ports, aliases)
 
-    def _port(self, end: End, link: Line, switch: str) -> Port:
-        host, device = host_and_device(link.description)
-        lid = f"lid {link.peer.device}"
-        device_at = self._devices.get(link.peer.device)
+    def _port(self, end: End, line: Line, switch: str) -> Port:
+        host, device = host_and_device(line.description)
+        lid = f"lid {line.peer.device}"
+        device_at = self._devices.get(line.peer.device)
         adapter = device_at.adapter if device_at else lid
-        attributes = link_of(link.width, link.speed, link.where)
-        name = f"{adapter} port {link.peer.port}"
-        return Port(host or adapter, name, switch, attributes, link.where, (lid,), end.port, device, adapter)
+        name = f"{adapter} port {line.peer.port}"
+        return Port(host or adapter, name, switch, line.link, line.where, (lid,), end.port, device, adapter)
 
 
 def _speed(link: re.Match[str]) -> str:

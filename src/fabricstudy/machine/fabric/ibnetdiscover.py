@@ -14,7 +14,7 @@ from fabricstudy.core.input_files import InputFileError, numbered_lines, positio
 from fabricstudy.core.log import warn_once
 
 from .base import Cable, Fabric, Port
-from .infiniband import End, Line, host_and_device, link_of, switch_names, warn_of_unnamed_hosts
+from .infiniband import End, Line, host_and_device, switch_names, warn_of_unnamed_hosts
 
 SIGNATURE = re.compile(r'^(?:Switch|Hca|Ca)[ \t]+\d+[ \t]+"|^\[\d+\](?:\[ext \d+\])?(?:\(\w*\))?\s+"[SHR]-', re.M)
 
@@ -126,8 +126,7 @@ class _Dump:
             if kind == "Switch" == peer_kind and line.peer.device != end.device:
                 if end < line.peer:  # each end has a line
                     names = self._names[end.device], self._names[line.peer.device]
-                    link = link_of(line.width, line.speed, line.where)
-                    cables.append(Cable(*names, link, 1, line.where, (end.port, line.peer.port)))
+                    cables.append(Cable(*names, line.link, 1, line.where, (end.port, line.peer.port)))
             elif kind == "Switch" and peer_kind == "Ca" and "Aggregation Node" not in line.description:
                 ports.append(self._port(end, line))
             else:
@@ -160,6 +159,6 @@ class _Dump:
         aliases = (f"guid {guid}", *([f"lid {line.lid}"] if line.lid else []))
         return Port(
             host or adapter, f"{adapter} port {line.peer.port}", self._names[end.device],
-            link_of(line.width, line.speed, line.where), line.where, aliases, end.port, device,
+            line.link, line.where, aliases, end.port, device,
             adapter if _GUID.fullmatch(adapter) else "",  # a name in a netfile of ibsim
         )  # fmt: skip

@@ -60,6 +60,11 @@ class Line(NamedTuple):
     def where(self) -> str:
         return position_text(self.number)
 
+    @property
+    def link(self) -> LinkAttributes:
+        """Class and bandwidth of the link."""
+        return link_of(self.width, self.speed, self.where)
+
     def check_opposite(self, end: End, lines: Mapping[End, "Line"], must_be_listed: bool, remedy: str) -> None:
         """Raise InputFileError unless the line of the peer agrees with this one, which is that of `end`."""
         opposite = lines.get(self.peer)

@@ -66,6 +66,7 @@ def fabric_of_switches(switches: Sequence[Switch]) -> Fabric:
     routers: dict[str, int | None] = {}
     ports: dict[str, Port] = {}
     cables: dict[tuple[str, str], Cable] = {}
+    speeds: dict[str, str] = {}
     for switch in switches:
         if "all" in (switch.switches.lower(), switch.nodes.lower()):
             raise InputFileError("ALL is no list of names", "write the names", switch.where, "ALL")
@@ -74,7 +75,7 @@ def fabric_of_switches(switches: Sequence[Switch]) -> Fabric:
         for name in names:
             if name in routers:
                 raise InputFileError("duplicate switch", "list it once", switch.where, name)
-            routers[name] = 0
+            routers[name], speeds[name] = 0, switch.speed
             for below in dict.fromkeys(lower):
                 link = LinkAttributes("link", None, None)
                 cables.setdefault((name, below), Cable(name, below, link, 1, switch.where))
@@ -92,7 +93,6 @@ def fabric_of_switches(switches: Sequence[Switch]) -> Fabric:
             raise InputFileError("a switch below itself", "list other switches", cable.where, cable.head)
         if cable[1::-1] in cables:
             raise InputFileError("two switches below each other", "keep one of the lines", cable.where, cable.head)
-    speeds = {name: switch.speed for switch in switches for name in expanded(switch.name, switch.where)}
     if cables:
         hint = "; LinkSpeed of the file is a number of cables with links_per_pair: LinkSpeed, and has no effect without"
         warn_once(

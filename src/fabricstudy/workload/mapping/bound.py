@@ -16,7 +16,7 @@ import numpy as np
 
 from fabricstudy.core.arrays import Bools, Floats, Ints, number_within
 from fabricstudy.core.quantities import NS_PER_S
-from fabricstudy.machine.hops import hop_distances
+from fabricstudy.machine.distances import hop_distances
 
 from .tasks import Slots, TaskGraph
 

@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Integers, Ints
-from fabricstudy.machine.hops import hop_distances
+from fabricstudy.machine.distances import hop_distances
 
 from .base import Mapping
 from .tasks import Slots, Tasks

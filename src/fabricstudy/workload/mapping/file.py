@@ -28,7 +28,7 @@ from fabricstudy.core.input_files import (
     whole,
 )
 from fabricstudy.core.model import ConfigError, NoPhysics, Whole
-from fabricstudy.machine.named import NamedMachine
+from fabricstudy.machine.graph import NamedMachine
 
 from ..messages import WorkloadError
 from .base import Mapping

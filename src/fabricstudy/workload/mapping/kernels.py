@@ -13,9 +13,8 @@ from numba import njit
 
 from fabricstudy.core.arrays import Floats, Int16s, Int32s, Ints
 from fabricstudy.machine.dimension import Dimension
-from fabricstudy.machine.distances import adjacency
+from fabricstudy.machine.distances import adjacency, hop_distances
 from fabricstudy.machine.graph import LinkClass, Machine
-from fabricstudy.machine.hops import hop_distances
 from fabricstudy.routing.grid import dimension_order_steps, link_tables
 
 from ..messages import WorkloadError
@@ -25,7 +24,7 @@ from .tasks import Slots, TaskGraph
 class SlotTopology(NamedTuple):
     """The routers of the cores, and their surroundings.
 
-    `place`, `table`, `table_first` and `length` are those of `fabricstudy.machine.hops.HopDistances`.
+    `place`, `table`, `table_first` and `length` are those of `fabricstudy.machine.distances.HopDistances`.
     `router` [cores] is the router of each core, and `core_place` that router's place. The cores of router r begin at
     ``cores_first[r]`` in `cores`, routers joined to it at ``joined_first[r]`` in `joined`, and itself and the nearest
     others with cores at ``near_first[r]`` in `near`.

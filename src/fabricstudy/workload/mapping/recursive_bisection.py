@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fabricstudy.core.arrays import Bools, Integers, Ints
-from fabricstudy.structure.metis import two_parts
+from fabricstudy.structure.cut import two_parts
 
 from .base import Mapping
 from .tasks import Slots, TaskGraph, Tasks

@@ -18,8 +18,8 @@ from fabricstudy.core.input_files import FromFile
 from fabricstudy.core.kinds import Kind
 from fabricstudy.core.model import Whole
 from fabricstudy.machine.base import ScaleUp, Topology
+from fabricstudy.machine.distances import hop_distances
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.hops import hop_distances
 
 from ..messages import Messages, WorkloadError
 from ..operations import Operations
