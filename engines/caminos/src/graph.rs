@@ -8,7 +8,6 @@ use caminos_lib::topology::cartesian::CartesianData;
 use caminos_lib::topology::{Location, Topology, TopologyBuilderArgument};
 use library::graph::{Exit, Graph};
 use library::input::Lines;
-use rand::rngs::StdRng;
 
 use crate::configuration::Fields;
 use crate::session::{without_memory, Session};
@@ -59,12 +58,9 @@ impl Machine {
             router_index: exit.router as usize,
             router_port: first_port[exit.link as usize ^ 1] + cable as usize,
         };
-        let of_exit = |exit: &Exit| {
-            let exit = *exit;
-            (0..exit.cables).map(move |cable| (exit, cable)).collect::<Vec<_>>()
-        };
         let of_router = |exits: &Vec<Exit>| {
-            exits.iter().flat_map(of_exit).map(|(exit, cable)| (port(&exit, cable), exit.class as usize)).collect()
+            let cables = exits.iter().flat_map(|exit| (0..exit.cables).map(move |cable| (exit, cable)));
+            cables.map(|(exit, cable)| (port(exit, cable), exit.class as usize)).collect()
         };
         let mut ports: Vec<Vec<_>> = graph.exits.iter().map(of_router).collect();
         let mut node_port = Vec::new();
@@ -151,9 +147,6 @@ impl Topology for Wiring {
     }
     fn cartesian_data(&self) -> Option<&CartesianData> {
         None
-    }
-    fn coordinated_routing_record(&self, _a: &[usize], _b: &[usize], _rng: Option<&mut StdRng>) -> Vec<i32> {
-        unimplemented!("a Graph has no coordinates")
     }
     fn up_down_distance(&self, _origin: usize, _destination: usize) -> Option<(usize, usize)> {
         None

@@ -12,7 +12,7 @@ use caminos_lib::topology::Topology;
 use caminos_lib::traffic::{TaskTrafficState, Traffic, TrafficBuilderArgument, TrafficError};
 use caminos_lib::{Message, Simulation, Time};
 use library::input::Lines;
-use library::offered::{read, Arrivals, Source};
+use library::offered::{read, Arrivals, Sizes, Source};
 use library::result::Fields;
 use library::window::{Measured, Window};
 use rand::rngs::StdRng;
@@ -35,7 +35,8 @@ pub struct Offered {
     nodes: Vec<Node>,
     /// When each message was due that CAMINOS has.
     under_way: HashMap<*const Message, Time>,
-    message_phits: usize,
+    /// In phits.
+    sizes: Sizes,
     measured: Measured,
 }
 
@@ -47,14 +48,10 @@ pub fn build(argument: TrafficBuilderArgument) -> Box<dyn Traffic> {
     let known =
         ["filename", "seed", "arrivals", "burst", "load", "message", "period", "warmup", "batch", "batches", "drain"];
     let fields = Configuration::of(argument.cv, &known);
-    let arrivals = match fields.text("arrivals") {
-        "poisson" => Arrivals::Poisson,
-        "periodic" => Arrivals::Periodic,
-        "bursts" => Arrivals::Bursts(fields.number("burst").max(1.0)),
-        other => panic!("Offered has no arrivals {other}"),
-    };
-    let (load, message_phits) = (fields.number("load"), fields.count("message"));
-    let message_cycles = (message_phits * fields.count("period")) as f64;
+    let arrivals = Arrivals::of(fields.text("arrivals"), fields.number("burst"))
+        .unwrap_or_else(|| panic!("Offered has no arrivals {}", fields.text("arrivals")));
+    let (load, message_phits) = (fields.number("load"), fields.count("message") as f64);
+    let message_cycles = message_phits * fields.count("period") as f64;
     let window = Window {
         warmup: fields.number("warmup") as Time,
         batch: fields.count("batch") as Time,
@@ -72,7 +69,7 @@ pub fn build(argument: TrafficBuilderArgument) -> Box<dyn Traffic> {
     let offered = Offered {
         nodes: targets.into_iter().enumerate().map(node).collect(),
         under_way: HashMap::new(),
-        message_phits,
+        sizes: Sizes::new(message_phits, &[]).expect("a size"),
         measured: Measured::new(window, servers),
     };
     let (session, shared) = (Session::of_builder(), Rc::new(RefCell::new(offered)));
@@ -87,7 +84,7 @@ impl Offered {
         let node = &mut self.nodes[index];
         while let Some(source) = node.source.as_mut().filter(|source| source.due() <= cycle) {
             let due = source.due();
-            node.due.push_back((due, source.take()));
+            node.due.push_back((due, source.take(&self.sizes).0));
             self.measured.create(index, due, 1);
         }
         !node.due.is_empty()
@@ -95,7 +92,8 @@ impl Offered {
 
     fn send(&mut self, origin: usize, cycle: Time) -> Option<Rc<Message>> {
         let (due, destination) = self.nodes[origin].due.pop_front()?;
-        let message = Rc::new(Message { origin, destination, size: self.message_phits, creation_cycle: cycle });
+        let message =
+            Rc::new(Message { origin, destination, size: self.sizes.mean_bytes as usize, creation_cycle: cycle });
         self.under_way.insert(Rc::as_ptr(&message), due);
         Some(message)
     }

@@ -156,7 +156,7 @@ impl TaskGraph {
 
     fn send(&mut self, server: usize, cycle: Time) -> Option<Rc<Message>> {
         let (node, port) = (server / self.ports, server % self.ports);
-        let (send, phits) = self.nodes[node].next(port, self.pace.packet)?;
+        let (send, phits) = self.nodes[node].next(port, self.pace.packet, |_, _| true)?;
         self.nodes[node].send(port, phits);
         let operations = self.session.operations.borrow();
         let (job, destination) = operations.place_of(operations.receive_of(send));

@@ -104,18 +104,12 @@ impl Graph {
         if !graph.is_connected() {
             return Err(lines.bad_file("not every router can be reached from every other"));
         }
-        graph.check_grid().map_err(|problem| lines.bad_file(&problem))?;
-        Ok(graph)
-    }
-
-    /// Make sure that the cables are those of the grid, if there is one.
-    fn check_grid(&self) -> Result<(), String> {
-        for router in 0..self.routers() {
-            if self.grid.as_ref().map_or(false, |grid| grid.neighbours(router) != self.neighbours(router)) {
-                return Err(format!("the cables of router {router} are not those of the grid"));
+        if let Some(grid) = &graph.grid {
+            if let Some(router) = (0..routers).find(|&router| grid.neighbours(router) != graph.neighbours(router)) {
+                return Err(lines.bad_file(&format!("the cables of router {router} are not those of the grid")));
             }
         }
-        Ok(())
+        Ok(graph)
     }
 
     /// Return the routers that a router is joined to, in order.
@@ -138,6 +132,10 @@ impl Graph {
 
     pub fn routers(&self) -> usize {
         self.exits.len()
+    }
+
+    pub fn groups(&self) -> usize {
+        self.group.iter().flatten().max().map_or(0, |last| last + 1)
     }
 
     /// Return the grid, where `check_has` has seen one; so the tables and the hash.

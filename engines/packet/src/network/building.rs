@@ -1,7 +1,5 @@
 //! Building the network: ports, lanes, and how buffers are divided.
 
-use library::settings::Kind;
-
 use super::*;
 use crate::pool::Division;
 use crate::settings::{Scheme, Settings};
@@ -66,14 +64,8 @@ impl Network {
             unit_of_lane,
             lanes_of_class,
             class_of_channel,
-            shares: settings.traffic_classes.clone(),
             virtual_time: if traffic_classes > 1 { vec![0.0; all_ports] } else { Vec::new() },
             served: if traffic_classes > 1 { vec![0.0; all_ports * traffic_classes] } else { Vec::new() },
-            detours: settings.detours.max(1),
-            bias: settings.bias,
-            threshold_bytes: settings.threshold_bytes,
-            progressive: settings.progressive,
-            packet_bytes: settings.links.packet_bytes,
             ps_per_byte_crossbar: 1e12 / fastest,
             least_queue: matches!(settings.routing.kind, Kind::Adaptive | Kind::AdaptiveTable | Kind::Ugal),
             fair: (settings.routing.kind == Kind::DimensionOrder).then(FairArbitration::default),
@@ -123,7 +115,7 @@ impl Network {
             self.sender_of[to as usize] = self.ports.len() as u32;
             self.ports.push(Port::new(settings.links.bandwidth[host], host_ns, End::Router(to), NONE));
         }
-        let packet = self.packet_bytes;
+        let packet = self.packet_bytes();
         self.ports.iter_mut().for_each(|port| port.under_way += packet);
     }
 }
