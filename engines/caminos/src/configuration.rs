@@ -1,6 +1,7 @@
 //! The fields of a plug in a CAMINOS configuration. What is missing or wrong panics, as in CAMINOS' own builders.
 
 use caminos_lib::config_parser::ConfigurationValue;
+use library::input::{BadFile, Lines};
 
 pub struct Fields<'a> {
     plug: &'a str,
@@ -52,6 +53,14 @@ impl<'a> Fields<'a> {
         self.value(name, "a list of whole numbers", |value| {
             value.as_array().ok()?.iter().map(|value| value.as_usize().ok()).collect()
         })
+    }
+
+    /// The content of the file that `filename` names.
+    ///
+    /// # Panics
+    /// With a `BadFile` if the file is bad.
+    pub fn file<T>(&self, read: impl FnOnce(Lines) -> Result<T, BadFile>) -> T {
+        Lines::open(self.text("filename")).and_then(read).unwrap_or_else(|bad| std::panic::panic_any(bad))
     }
 
     /// One of several words; `meanings` has what each stands for.

@@ -7,7 +7,6 @@ use std::rc::Rc;
 use caminos_lib::topology::cartesian::CartesianData;
 use caminos_lib::topology::{Location, Topology, TopologyBuilderArgument};
 use library::graph::{Exit, Graph};
-use library::input::Lines;
 
 use crate::configuration::Fields;
 use crate::session::{without_memory, Session};
@@ -18,15 +17,10 @@ use crate::session::{without_memory, Session};
 /// With a `BadFile` if the file is not such a graph.
 pub fn build(argument: TopologyBuilderArgument) -> Box<dyn Topology> {
     let fields = Fields::of(argument.cv, &["filename", "classes"]);
-    match Lines::open(fields.text("filename")).and_then(|lines| Graph::read(lines, fields.count("classes"))) {
-        Ok(graph) => {
-            let machine = Rc::new(Machine::of(graph));
-            Session::of_builder().set_machine(machine.clone());
-            let hops = RefCell::new(vec![None; machine.graph.routers()]);
-            Box::new(Wiring { machine, hops })
-        }
-        Err(bad) => std::panic::panic_any(bad),
-    }
+    let machine = Rc::new(Machine::of(fields.file(|lines| Graph::read(lines, fields.count("classes")))));
+    *Session::of_builder().machine.borrow_mut() = Some(machine.clone());
+    let hops = RefCell::new(vec![None; machine.graph.routers()]);
+    Box::new(Wiring { machine, hops })
 }
 
 #[derive(Debug)]

@@ -11,7 +11,6 @@ use std::rc::Rc;
 use caminos_lib::topology::Topology;
 use caminos_lib::traffic::{TaskTrafficState, Traffic, TrafficBuilderArgument, TrafficError};
 use caminos_lib::{Message, Simulation, Time};
-use library::input::Lines;
 use library::offered::{read, Arrivals, Sizes, Source};
 use library::result::Fields;
 use library::window::{Measured, Window};
@@ -59,8 +58,7 @@ pub fn build(argument: TrafficBuilderArgument) -> Box<dyn Traffic> {
         drain: fields.count("drain") as Time,
     };
     let servers = argument.topology.num_servers();
-    let targets = Lines::open(fields.text("filename")).and_then(|lines| read(lines, servers));
-    let targets = targets.unwrap_or_else(|bad| std::panic::panic_any(bad));
+    let targets = fields.file(|lines| read(lines, servers));
     let seed = fields.number("seed") as u64;
     let node = |(index, targets)| {
         let source = Source::new(index, seed, targets, arrivals, load, message_cycles);

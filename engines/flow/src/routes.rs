@@ -12,6 +12,7 @@ use library::detours::{better_detour, Detours};
 use library::flow_hash::FlowHash;
 use library::graph::{Exit, Graph};
 use library::input::BadFile;
+use library::listed_routes::ListedHop;
 use library::random::Random;
 use library::settings::Kind;
 use library::tree::Tree;
@@ -190,14 +191,11 @@ impl Routes {
     fn listed(&self, here: usize, goal: usize, node: usize) -> Vec<(Exit, f64)> {
         let listed = self.graph.hops().hops(here, goal, node);
         let even = listed.iter().all(|hop| hop.weight == 0);
-        let exit =
-            |link: usize| self.graph.exits[here].iter().find(|exit| exit.link as usize == link).expect("an exit");
-        let part = |exit: &Exit, weight: usize| if even { f64::from(exit.cables) } else { weight as f64 };
-        listed
-            .iter()
-            .map(|hop| (exit(hop.link), hop.weight))
-            .map(|(exit, weight)| (*exit, part(exit, weight)))
-            .collect()
+        let way = |hop: &ListedHop| {
+            let exit = self.graph.exits[here].iter().find(|exit| exit.link as usize == hop.link).expect("an exit");
+            (*exit, if even { f64::from(exit.cables) } else { hop.weight as f64 })
+        };
+        listed.iter().map(way).collect()
     }
 
     /// A listed path, drawn by weight.

@@ -179,11 +179,6 @@ pub fn better_detour(
     threshold: f64,
 ) -> Option<usize> {
     let product = |(hops, queue): PathCost| f64::from(hops) * queue;
-    let mut best: Option<(f64, usize)> = None;
-    for (index, detour) in detours.map(product).enumerate() {
-        if best.map_or(true, |(least, _)| detour < least) {
-            best = Some((detour, index));
-        }
-    }
-    best.filter(|(detour, _)| product(minimal) > bias * detour + threshold).map(|(_, index)| index)
+    let best = detours.map(product).enumerate().min_by(|(_, one), (_, other)| one.total_cmp(other));
+    best.filter(|(_, detour)| product(minimal) > bias * detour + threshold).map(|(index, _)| index)
 }

@@ -45,7 +45,7 @@ pub struct Routes {
     /// The first port of each router, and the end of all.
     pub first_port: Vec<u32>,
     /// First port and number of ports of each link.
-    link_ports: Vec<(u32, u32)>,
+    pub link_ports: Vec<(u32, u32)>,
     pub detours: Detours,
     /// For each goal, once needed, and each router: a single local port, marked, or a list of them.
     towards: Vec<Option<Box<[u32]>>>,
@@ -89,11 +89,6 @@ impl Routes {
             known_lists: HashMap::new(),
             graph,
         })
-    }
-
-    /// The first port and the number of ports of a link.
-    pub fn ports_of_link(&self, link: usize) -> (u32, u32) {
-        self.link_ports[link]
     }
 
     fn add_ports_to(&self, here: usize, neighbour: usize, way: Way, ways: &mut Vec<Way>) {

@@ -92,14 +92,13 @@ impl Network {
         let graph = &self.routes.graph;
         let mut nodes_of: Vec<Vec<usize>> = vec![Vec::new(); graph.routers()];
         graph.node_router.iter().enumerate().for_each(|(node, &router)| nodes_of[router].push(node));
-        let ends: Vec<(u32, u32)> = (0..graph.links).map(|link| self.routes.ports_of_link(link)).collect();
         for (router, exits) in graph.exits.iter().enumerate() {
             for exit in exits {
                 let (class, link) = (exit.class as usize, exit.link as usize);
                 let latency_ns = settings.links.latency_ns[class] + settings.links.router_latency_ns;
                 for cable in 0..exit.cables {
                     // The k-th cable of a link enters where the k-th one of the opposite link leaves.
-                    let to = ends[link ^ 1].0 + cable;
+                    let to = self.routes.link_ports[link ^ 1].0 + cable;
                     self.sender_of[to as usize] = self.ports.len() as u32;
                     self.ports.push(Port::new(settings.links.bandwidth[class], latency_ns, End::Router(to), exit.link));
                 }

@@ -99,11 +99,9 @@ impl Network {
                     self.wait(input, &ways);
                 }
                 self.ways = ways;
-                if let Some(output) = chosen {
-                    self.grant(input, output);
-                }
-                if chosen.is_none() {
-                    return;
+                match chosen {
+                    Some(output) => self.grant(input, output),
+                    None => return,
                 }
             }
             if self.has_lanes {

@@ -154,10 +154,7 @@ impl Network {
 
     /// Return the bytes that wait for the emptiest of some ways, with the packet itself.
     fn least_demand(&mut self, ways: &[Way]) -> f64 {
-        let mut least = u32::MAX;
-        for way in ways {
-            least = least.min(self.demand(way.port));
-        }
+        let least = ways.iter().map(|way| self.demand(way.port)).min().unwrap_or(u32::MAX);
         f64::from(least) + f64::from(self.packet_bytes())
     }
 
@@ -173,17 +170,15 @@ impl Network {
         let direct = way(hop, Leg::Direct, &self.routes);
         self.routes.find_lightest(at, goal, direct, &mut minimal);
         let undecided = way(hop, Leg::Undecided, &self.routes);
-        let again: Vec<bool> = minimal.iter().map(|way| self.chooses_again(here, way.port, packet)).collect();
-        for (minimal, _) in minimal.iter_mut().zip(&again).filter(|(_, &again)| again) {
-            *minimal = Way { port: minimal.port, ..undecided };
-        }
         // Among several outputs one queue would block packets that go elsewhere: there a minimal packet, which does not need
         // the classes of a detour's second leg, may skip one (bonus cards: Boppana and Chalasani, ISCA 1993). With a single
         // output a second queue would let minimal packets pile up before detours are taken.
-        if minimal.len() > 1 {
-            let next = way(hop + 1, Leg::Direct, &self.routes).first_class;
-            for (way, _) in minimal.iter_mut().zip(&again).filter(|(_, &again)| !again) {
-                way.last_class = next;
+        let next = (minimal.len() > 1).then(|| way(hop + 1, Leg::Direct, &self.routes).first_class);
+        for way in &mut minimal {
+            if self.chooses_again(here, way.port, packet) {
+                *way = Way { port: way.port, ..undecided };
+            } else {
+                way.last_class = next.unwrap_or(way.last_class);
             }
         }
         let mut detours = Vec::new();
