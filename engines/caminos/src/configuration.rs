@@ -21,16 +21,11 @@ impl<'a> Fields<'a> {
         Fields { plug, fields }
     }
 
-    fn field(&self, wanted: &str) -> &'a ConfigurationValue {
-        match self.fields.iter().find(|(name, _)| name == wanted) {
-            Some((_, value)) => value,
-            None => panic!("{} needs the field {wanted}", self.plug),
-        }
-    }
-
     /// A value; `what` says what it has to be.
     fn value<T>(&self, name: &str, what: &str, of: impl Fn(&'a ConfigurationValue) -> Option<T>) -> T {
-        of(self.field(name)).unwrap_or_else(|| panic!("{name} of {} is {what}", self.plug))
+        let found = self.fields.iter().find(|(known, _)| known == name);
+        let (_, value) = found.unwrap_or_else(|| panic!("{} needs the field {name}", self.plug));
+        of(value).unwrap_or_else(|| panic!("{name} of {} is {what}", self.plug))
     }
 
     pub fn text(&self, name: &str) -> &'a str {

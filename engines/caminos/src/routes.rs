@@ -187,7 +187,8 @@ impl Routes {
 
     fn adaptively(&self, here: usize, goal: usize, hops: usize) -> Vec<CandidateEgress> {
         let channels = if self.escapes() { 1..self.channels } else { self.channels_of_hop(hops) };
-        let exits = self.grid().adaptively(here, goal).flat_map(|next| self.graph().to(here, next));
+        let mut exits = Vec::new();
+        self.grid().adaptively(here, goal, |next| exits.extend(self.graph().to(here, next)));
         let mut ways = self.candidates(exits, channels, 0, 1);
         if self.escapes() {
             let step = self.grid().in_order(here, goal, Tie::Positive, |_| true);

@@ -127,7 +127,7 @@ impl TaskGraph {
         }
         for Posted { node, rank, send, bytes: phits } in take(&mut operations.posted) {
             (self.to_leave[send as usize], self.to_come[send as usize]) = (phits, phits);
-            self.nodes[node].post(rank, send, phits);
+            self.nodes[node].waiting.post(rank, send, phits);
             self.under_way += 1;
         }
     }

@@ -302,7 +302,11 @@ impl Routes {
             _ if self.settings.routing.kind == Kind::AdaptiveTable => {
                 self.listed(here, goal, node).into_iter().map(|(exit, _)| exit).collect()
             }
-            Some(grid) => grid.adaptively(here, goal).flat_map(|next| self.graph.to(here, next)).copied().collect(),
+            Some(grid) => {
+                let mut exits = Vec::new();
+                grid.adaptively(here, goal, |next| exits.extend_from_slice(self.graph.to(here, next)));
+                exits
+            }
             None => self.lightest(here, goal),
         }
     }

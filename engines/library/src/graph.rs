@@ -11,7 +11,7 @@
 //! `message_hash SEED` seeds the hash by which flows select paths (see `flow_hash.rs`).
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 
 use crate::flow_hash::FlowHash;
 use crate::grid::{Dimension, Grid};
@@ -229,18 +229,12 @@ impl Graph {
         self.group.as_ref().map_or(false, |group| group[first] == group[here] && group[here] != group[goal])
     }
 
-    pub fn routers_with_nodes(&self) -> Vec<usize> {
-        let mut routers = self.node_router.clone();
-        routers.sort_unstable();
-        routers.dedup();
-        routers
-    }
-
     /// Return the ways of D-mod-K.
     pub fn tree(&self) -> Result<Tree, BadFile> {
         let level = self.level.clone().ok_or_else(|| BadFile("d-mod-k needs the levels of a tree".into()))?;
         let neighbours: Vec<Vec<usize>> = (0..self.routers()).map(|router| self.neighbours(router)).collect();
-        Tree::new(level, &neighbours, &self.routers_with_nodes())
+        let with_nodes = BTreeSet::from_iter(self.node_router.iter().copied());
+        Tree::new(level, &neighbours, &with_nodes.into_iter().collect::<Vec<_>>())
     }
 
     pub fn to(&self, here: usize, neighbour: usize) -> &[Exit] {

@@ -49,7 +49,7 @@ impl Waiting {
 
 #[derive(Debug, Default)]
 pub struct Node {
-    waiting: Waiting,
+    pub waiting: Waiting,
     /// One for each port, or one for all: messages in flight and the bytes of each that have not left, in the order of
     /// their turns.
     interfaces: Vec<VecDeque<(u32, u32)>>,
@@ -61,10 +61,6 @@ impl Node {
     pub fn new(ranks: usize, slots: usize, striped: bool, ports: usize) -> Node {
         let interfaces = vec![VecDeque::new(); if striped { 1 } else { ports }];
         Node { waiting: Waiting::new(ranks), interfaces, next_interface: 0, slots }
-    }
-
-    pub fn post(&mut self, rank: usize, message: u32, bytes: u32) {
-        self.waiting.post(rank, message, bytes);
     }
 
     fn interface_of(&self, port: usize) -> usize {

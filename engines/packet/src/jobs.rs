@@ -136,7 +136,7 @@ impl Jobs {
         self.departures[index] = Departure { last: 0, to_leave: one.bytes, destination, job };
         let number = if self.background.has(one.send) { self.background.copies } else { one.send };
         self.network.arrivals[index] = Arrival::of(one.bytes, number);
-        self.nodes[one.node].post(one.rank, one.send, one.bytes);
+        self.nodes[one.node].waiting.post(one.rank, one.send, one.bytes);
         self.wake_node(one.node);
     }
 

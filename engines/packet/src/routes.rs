@@ -178,9 +178,8 @@ impl Routes {
     fn find_in_grid(&self, here: usize, goal: usize, way: Way, ways: &mut Vec<Way>) {
         let escapes = self.settings.scheme == Scheme::Escape;
         let class = if escapes { 1 } else { way.first_class };
-        for next in self.graph.grid().adaptively(here, goal) {
-            self.add_ports_to(here, next, Way { first_class: class, last_class: class, ..way }, ways);
-        }
+        let way = Way { first_class: class, last_class: class, ..way };
+        self.graph.grid().adaptively(here, goal, |next| self.add_ports_to(here, next, way, ways));
         if escapes {
             let step = self.graph.grid().in_order(here, goal, Tie::Positive, |_| true);
             self.add_ports_to(here, step.router, Way { first_class: 0, last_class: 0, escape: true, ..way }, ways);
