@@ -1,6 +1,7 @@
 //! The fields of a plug in a CAMINOS configuration. What is missing or wrong panics, as in CAMINOS' own builders.
 
 use caminos_lib::config_parser::ConfigurationValue;
+use library::input::{BadFile, Lines};
 
 pub struct Fields<'a> {
     plug: &'a str,
@@ -20,16 +21,11 @@ impl<'a> Fields<'a> {
         Fields { plug, fields }
     }
 
-    fn field(&self, wanted: &str) -> &'a ConfigurationValue {
-        match self.fields.iter().find(|(name, _)| name == wanted) {
-            Some((_, value)) => value,
-            None => panic!("{} needs the field {wanted}", self.plug),
-        }
-    }
-
     /// A value; `what` says what it has to be.
     fn value<T>(&self, name: &str, what: &str, of: impl Fn(&'a ConfigurationValue) -> Option<T>) -> T {
-        of(self.field(name)).unwrap_or_else(|| panic!("{name} of {} is {what}", self.plug))
+        let found = self.fields.iter().find(|(known, _)| known == name);
+        let (_, value) = found.unwrap_or_else(|| panic!("{} needs the field {name}", self.plug));
+        of(value).unwrap_or_else(|| panic!("{name} of {} is {what}", self.plug))
     }
 
     pub fn text(&self, name: &str) -> &'a str {
@@ -52,6 +48,14 @@ impl<'a> Fields<'a> {
         self.value(name, "a list of whole numbers", |value| {
             value.as_array().ok()?.iter().map(|value| value.as_usize().ok()).collect()
         })
+    }
+
+    /// The content of the file that `filename` names.
+    ///
+    /// # Panics
+    /// With a `BadFile` if the file is bad.
+    pub fn file<T>(&self, read: impl FnOnce(Lines) -> Result<T, BadFile>) -> T {
+        Lines::open(self.text("filename")).and_then(read).unwrap_or_else(|bad| std::panic::panic_any(bad))
     }
 
     /// One of several words; `meanings` has what each stands for.

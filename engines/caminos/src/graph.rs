@@ -7,8 +7,6 @@ use std::rc::Rc;
 use caminos_lib::topology::cartesian::CartesianData;
 use caminos_lib::topology::{Location, Topology, TopologyBuilderArgument};
 use library::graph::{Exit, Graph};
-use library::input::Lines;
-use rand::rngs::StdRng;
 
 use crate::configuration::Fields;
 use crate::session::{without_memory, Session};
@@ -19,15 +17,10 @@ use crate::session::{without_memory, Session};
 /// With a `BadFile` if the file is not such a graph.
 pub fn build(argument: TopologyBuilderArgument) -> Box<dyn Topology> {
     let fields = Fields::of(argument.cv, &["filename", "classes"]);
-    match Lines::open(fields.text("filename")).and_then(|lines| Graph::read(lines, fields.count("classes"))) {
-        Ok(graph) => {
-            let machine = Rc::new(Machine::of(graph));
-            Session::of_builder().set_machine(machine.clone());
-            let hops = RefCell::new(vec![None; machine.graph.routers()]);
-            Box::new(Wiring { machine, hops })
-        }
-        Err(bad) => std::panic::panic_any(bad),
-    }
+    let machine = Rc::new(Machine::of(fields.file(|lines| Graph::read(lines, fields.count("classes")))));
+    *Session::of_builder().machine.borrow_mut() = Some(machine.clone());
+    let hops = RefCell::new(vec![None; machine.graph.routers()]);
+    Box::new(Wiring { machine, hops })
 }
 
 #[derive(Debug)]
@@ -59,12 +52,9 @@ impl Machine {
             router_index: exit.router as usize,
             router_port: first_port[exit.link as usize ^ 1] + cable as usize,
         };
-        let of_exit = |exit: &Exit| {
-            let exit = *exit;
-            (0..exit.cables).map(move |cable| (exit, cable)).collect::<Vec<_>>()
-        };
         let of_router = |exits: &Vec<Exit>| {
-            exits.iter().flat_map(of_exit).map(|(exit, cable)| (port(&exit, cable), exit.class as usize)).collect()
+            let cables = exits.iter().flat_map(|exit| (0..exit.cables).map(move |cable| (exit, cable)));
+            cables.map(|(exit, cable)| (port(exit, cable), exit.class as usize)).collect()
         };
         let mut ports: Vec<Vec<_>> = graph.exits.iter().map(of_router).collect();
         let mut node_port = Vec::new();
@@ -151,9 +141,6 @@ impl Topology for Wiring {
     }
     fn cartesian_data(&self) -> Option<&CartesianData> {
         None
-    }
-    fn coordinated_routing_record(&self, _a: &[usize], _b: &[usize], _rng: Option<&mut StdRng>) -> Vec<i32> {
-        unimplemented!("a Graph has no coordinates")
     }
     fn up_down_distance(&self, _origin: usize, _destination: usize) -> Option<(usize, usize)> {
         None

@@ -11,8 +11,7 @@ use std::rc::Rc;
 use caminos_lib::topology::Topology;
 use caminos_lib::traffic::{TaskTrafficState, Traffic, TrafficBuilderArgument, TrafficError};
 use caminos_lib::{Message, Simulation, Time};
-use library::input::Lines;
-use library::offered::{read, Arrivals, Source};
+use library::offered::{read, Arrivals, Sizes, Source};
 use library::result::Fields;
 use library::window::{Measured, Window};
 use rand::rngs::StdRng;
@@ -35,7 +34,8 @@ pub struct Offered {
     nodes: Vec<Node>,
     /// When each message was due that CAMINOS has.
     under_way: HashMap<*const Message, Time>,
-    message_phits: usize,
+    /// In phits.
+    sizes: Sizes,
     measured: Measured,
 }
 
@@ -47,14 +47,10 @@ pub fn build(argument: TrafficBuilderArgument) -> Box<dyn Traffic> {
     let known =
         ["filename", "seed", "arrivals", "burst", "load", "message", "period", "warmup", "batch", "batches", "drain"];
     let fields = Configuration::of(argument.cv, &known);
-    let arrivals = match fields.text("arrivals") {
-        "poisson" => Arrivals::Poisson,
-        "periodic" => Arrivals::Periodic,
-        "bursts" => Arrivals::Bursts(fields.number("burst").max(1.0)),
-        other => panic!("Offered has no arrivals {other}"),
-    };
-    let (load, message_phits) = (fields.number("load"), fields.count("message"));
-    let message_cycles = (message_phits * fields.count("period")) as f64;
+    let arrivals = Arrivals::of(fields.text("arrivals"), fields.number("burst"))
+        .unwrap_or_else(|| panic!("Offered has no arrivals {}", fields.text("arrivals")));
+    let (load, message_phits) = (fields.number("load"), fields.count("message") as f64);
+    let message_cycles = message_phits * fields.count("period") as f64;
     let window = Window {
         warmup: fields.number("warmup") as Time,
         batch: fields.count("batch") as Time,
@@ -62,8 +58,7 @@ pub fn build(argument: TrafficBuilderArgument) -> Box<dyn Traffic> {
         drain: fields.count("drain") as Time,
     };
     let servers = argument.topology.num_servers();
-    let targets = Lines::open(fields.text("filename")).and_then(|lines| read(lines, servers));
-    let targets = targets.unwrap_or_else(|bad| std::panic::panic_any(bad));
+    let targets = fields.file(|lines| read(lines, servers));
     let seed = fields.number("seed") as u64;
     let node = |(index, targets)| {
         let source = Source::new(index, seed, targets, arrivals, load, message_cycles);
@@ -72,7 +67,7 @@ pub fn build(argument: TrafficBuilderArgument) -> Box<dyn Traffic> {
     let offered = Offered {
         nodes: targets.into_iter().enumerate().map(node).collect(),
         under_way: HashMap::new(),
-        message_phits,
+        sizes: Sizes::new(message_phits, &[]).expect("a size"),
         measured: Measured::new(window, servers),
     };
     let (session, shared) = (Session::of_builder(), Rc::new(RefCell::new(offered)));
@@ -87,7 +82,7 @@ impl Offered {
         let node = &mut self.nodes[index];
         while let Some(source) = node.source.as_mut().filter(|source| source.due() <= cycle) {
             let due = source.due();
-            node.due.push_back((due, source.take()));
+            node.due.push_back((due, source.take(&self.sizes).0));
             self.measured.create(index, due, 1);
         }
         !node.due.is_empty()
@@ -95,7 +90,8 @@ impl Offered {
 
     fn send(&mut self, origin: usize, cycle: Time) -> Option<Rc<Message>> {
         let (due, destination) = self.nodes[origin].due.pop_front()?;
-        let message = Rc::new(Message { origin, destination, size: self.message_phits, creation_cycle: cycle });
+        let message =
+            Rc::new(Message { origin, destination, size: self.sizes.mean_bytes as usize, creation_cycle: cycle });
         self.under_way.insert(Rc::as_ptr(&message), due);
         Some(message)
     }

@@ -101,7 +101,7 @@ impl Routes {
         self.kind == Kind::Adaptive && self.graph().grid.as_ref().map_or(false, |grid| !grid.has_rings())
     }
 
-    fn check(&self) -> Result<(), BadFile> {
+    fn prepare(&mut self) -> Result<(), BadFile> {
         let graph = self.graph();
         graph.check_has(self.kind, self.via, false)?;
         if self.class_weight.len() != graph.classes {
@@ -112,11 +112,6 @@ impl Routes {
         if self.channels < least {
             return Err(BadFile(format!("channels of Routes is at least {least} here")));
         }
-        Ok(())
-    }
-
-    fn prepare(&mut self) -> Result<(), BadFile> {
-        self.check()?;
         self.paths = RefCell::new(Detours::new(self.graph(), self.kind, self.via, &self.class_weight));
         if self.kind == Kind::DModK {
             self.tree = Some(self.graph().tree()?);
@@ -192,7 +187,8 @@ impl Routes {
 
     fn adaptively(&self, here: usize, goal: usize, hops: usize) -> Vec<CandidateEgress> {
         let channels = if self.escapes() { 1..self.channels } else { self.channels_of_hop(hops) };
-        let exits = self.grid().adaptively(here, goal).into_iter().flat_map(|next| self.graph().to(here, next));
+        let mut exits = Vec::new();
+        self.grid().adaptively(here, goal, |next| exits.extend(self.graph().to(here, next)));
         let mut ways = self.candidates(exits, channels, 0, 1);
         if self.escapes() {
             let step = self.grid().in_order(here, goal, Tie::Positive, |_| true);

@@ -17,7 +17,8 @@ use crate::offered::Offered;
 
 #[derive(Debug, Default)]
 pub struct Session {
-    machine: RefCell<Option<Rc<Machine>>>,
+    /// CAMINOS builds the topology before the traffic, and initializes the routing after it.
+    pub machine: RefCell<Option<Rc<Machine>>>,
     /// Ports of a node: CAMINOS' servers are ports.
     pub ports: Cell<usize>,
     /// The cycle in which the last computation ends of those that have begun.
@@ -73,12 +74,7 @@ impl Session {
         BUILDING.with(|place| place.borrow().clone()).expect("plugs are built inside Session::during")
     }
 
-    /// The machine; CAMINOS builds the topology before all other plugs.
     pub fn machine(&self) -> Rc<Machine> {
         self.machine.borrow().clone().expect("the topology is a Graph")
-    }
-
-    pub fn set_machine(&self, machine: Rc<Machine>) {
-        *self.machine.borrow_mut() = Some(machine);
     }
 }

@@ -20,7 +20,7 @@ use caminos_lib::topology::Topology;
 use caminos_lib::traffic::{TaskTrafficState, Traffic, TrafficBuilderArgument, TrafficError};
 use caminos_lib::{Message, Time};
 use library::histogram::Histogram;
-use library::input::{BadFile, Lines};
+use library::input::BadFile;
 use library::job_link_packets::JobLinkPackets;
 use library::network_interface::Node;
 use library::operation_file::{Kind, OperationFile};
@@ -38,23 +38,16 @@ pub fn build(argument: TrafficBuilderArgument) -> Box<dyn Traffic> {
     let servers = argument.topology.num_servers();
     let fields = Fields::of(argument.cv, &["filename", "injection", "packet", "period", "times"]);
     let session = Session::of_builder();
-    let without_phits = |file: &OperationFile| {
-        file.operations.iter().any(|one| matches!(one.kind, Kind::Send { .. }) && one.length == 0)
-    };
-    match Lines::open(fields.text("filename")).and_then(|lines| OperationFile::read(lines, servers)) {
-        Ok(file) if without_phits(&file) => {
-            let name = fields.text("filename");
-            std::panic::panic_any(BadFile(format!("{name}: a send needs a phit, since CAMINOS has no empty messages")));
-        }
-        Ok(file) => {
-            *session.job_link_packets.borrow_mut() = JobLinkPackets::new(&file, servers, session.machine().graph.links);
-            session.ports.set(file.ports);
-            let [slots, packet, period] = ["injection", "packet", "period"].map(|name| fields.count(name));
-            let pace = Pace { slots, packet: packet as u32, period: period as Time };
-            Box::new(TaskGraph::new(file, servers, pace, fields.flag("times"), session))
-        }
-        Err(bad) => std::panic::panic_any(bad),
+    let file = fields.file(|lines| OperationFile::read(lines, servers));
+    if file.operations.iter().any(|one| matches!(one.kind, Kind::Send { .. }) && one.length == 0) {
+        let name = fields.text("filename");
+        std::panic::panic_any(BadFile(format!("{name}: a send needs a phit, since CAMINOS has no empty messages")));
     }
+    *session.job_link_packets.borrow_mut() = JobLinkPackets::new(&file, servers, session.machine().graph.links);
+    session.ports.set(file.ports);
+    let [slots, packet, period] = ["injection", "packet", "period"].map(|name| fields.count(name));
+    let pace = Pace { slots, packet: packet as u32, period: period as Time };
+    Box::new(TaskGraph::new(file, servers, pace, fields.flag("times"), session))
 }
 
 #[derive(Debug)]
@@ -134,7 +127,7 @@ impl TaskGraph {
         }
         for Posted { node, rank, send, bytes: phits } in take(&mut operations.posted) {
             (self.to_leave[send as usize], self.to_come[send as usize]) = (phits, phits);
-            self.nodes[node].post(rank, send, phits);
+            self.nodes[node].waiting.post(rank, send, phits);
             self.under_way += 1;
         }
     }
@@ -156,7 +149,7 @@ impl TaskGraph {
 
     fn send(&mut self, server: usize, cycle: Time) -> Option<Rc<Message>> {
         let (node, port) = (server / self.ports, server % self.ports);
-        let (send, phits) = self.nodes[node].next(port, self.pace.packet)?;
+        let (send, phits) = self.nodes[node].next(port, self.pace.packet, |_, _| true)?;
         self.nodes[node].send(port, phits);
         let operations = self.session.operations.borrow();
         let (job, destination) = operations.place_of(operations.receive_of(send));

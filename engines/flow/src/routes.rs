@@ -8,10 +8,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::iter::once;
 
-use library::detours::{better_detour, Detours, Towards};
+use library::detours::{better_detour, Detours};
 use library::flow_hash::FlowHash;
 use library::graph::{Exit, Graph};
 use library::input::BadFile;
+use library::listed_routes::ListedHop;
 use library::random::Random;
 use library::settings::Kind;
 use library::tree::Tree;
@@ -100,18 +101,10 @@ impl Routes {
         let mut route = match self.settings.routing.kind {
             _ if here == goal => Route::default(),
             Kind::Minimal | Kind::DimensionOrder | Kind::DModK | Kind::Table => self.exact(here, goal, destination),
-            Kind::Paths => {
-                let paths = (packets.ceil() as usize).clamp(1, self.most_drawn());
-                self.of_listed_paths(paths, here, goal)
-            }
             Kind::Ecmp => self.hashed(here, goal, message),
-            Kind::Valiant => {
-                let paths = (packets.ceil() as usize).clamp(1, self.most_drawn());
-                self.of_paths(paths, &mut |routes| routes.drawn_path(here, goal))
-            }
-            Kind::Adaptive | Kind::AdaptiveTable | Kind::Ugal => {
-                let paths = (packets.ceil() as usize).clamp(1, CHOSEN);
-                self.chosen(paths, (here, goal, destination), held, waiting)
+            _ => {
+                let paths = (packets.ceil() as usize).clamp(1, self.most_paths());
+                self.of_paths(paths, (here, goal, destination), held, waiting)
             }
         };
         let settings = &self.settings;
@@ -190,7 +183,7 @@ impl Routes {
                 self.graph.to(here, next).iter().map(by_cables).collect()
             }
             Kind::Table => self.listed(here, goal, node),
-            _ => self.lightest(here, Towards::Router(goal)).iter().map(by_cables).collect(),
+            _ => self.lightest(here, goal).iter().map(by_cables).collect(),
         }
     }
 
@@ -198,33 +191,27 @@ impl Routes {
     fn listed(&self, here: usize, goal: usize, node: usize) -> Vec<(Exit, f64)> {
         let listed = self.graph.hops().hops(here, goal, node);
         let even = listed.iter().all(|hop| hop.weight == 0);
-        let exit =
-            |link: usize| self.graph.exits[here].iter().find(|exit| exit.link as usize == link).expect("an exit");
-        let part = |exit: &Exit, weight: usize| if even { f64::from(exit.cables) } else { weight as f64 };
-        listed
-            .iter()
-            .map(|hop| (exit(hop.link), hop.weight))
-            .map(|(exit, weight)| (*exit, part(exit, weight)))
-            .collect()
+        let way = |hop: &ListedHop| {
+            let exit = self.graph.exits[here].iter().find(|exit| exit.link as usize == hop.link).expect("an exit");
+            (*exit, if even { f64::from(exit.cables) } else { hop.weight as f64 })
+        };
+        listed.iter().map(way).collect()
     }
 
-    /// Listed paths with equal parts of a message, drawn by their weights.
-    fn of_listed_paths(&mut self, paths: usize, here: usize, goal: usize) -> Route {
-        self.of_paths(paths, &mut |routes| {
-            let table = routes.graph.paths();
-            let drawn = table.draw(here, goal, |total| routes.random.below(total));
-            let (mut at, mut path) = (here, Vec::new());
-            let routers = table.routers(drawn).to_vec();
-            for next in routers {
-                let exits = routes.graph.to(at, next as usize).to_vec();
-                path.push(routes.drawn_exit(&exits).link);
-                at = next as usize;
-            }
-            path
-        })
+    /// A listed path, drawn by weight.
+    fn listed_path(&mut self, here: usize, goal: usize) -> Vec<u32> {
+        let table = self.graph.paths();
+        let drawn = table.draw(here, goal, |total| self.random.below(total));
+        let (mut at, mut path) = (here, Vec::new());
+        for next in table.routers(drawn).to_vec() {
+            let exits = self.graph.to(at, next as usize).to_vec();
+            path.push(self.drawn_exit(&exits).link);
+            at = next as usize;
+        }
+        path
     }
 
-    fn lightest(&mut self, here: usize, towards: Towards) -> Vec<Exit> {
+    fn lightest(&mut self, here: usize, towards: usize) -> Vec<Exit> {
         self.detours.lightest(&self.graph, here, towards)
     }
 
@@ -238,22 +225,37 @@ impl Routes {
         let flow = self.graph.flow_hash().flow(message.source, message.destination, message.number);
         let (mut at, mut parts) = (here, Vec::new());
         while at != goal {
-            let exits = self.lightest(at, Towards::Router(goal));
-            let exit = exits[FlowHash::way(flow, at, exits.len() as u64)];
+            let exits = self.lightest(at, goal);
+            let exit = exits[FlowHash::way(flow, at, exits.len())];
             parts.push((exit.link, 1.0));
             at = exit.router as usize;
         }
         self.route(parts)
     }
 
-    fn most_drawn(&self) -> usize {
+    fn most_paths(&self) -> usize {
+        if self.chooses() {
+            return CHOSEN;
+        }
         (DRAWN_OF_ALL_NODES / self.graph.node_router.len().max(1)).clamp(FEWEST_DRAWN, MOST_DRAWN)
     }
 
-    fn of_paths(&mut self, paths: usize, path: &mut impl FnMut(&mut Routes) -> Vec<u32>) -> Route {
+    /// Paths drawn or chosen one after the other, with equal parts of a message, each of which counts as waiting for the
+    /// next.
+    fn of_paths(&mut self, paths: usize, ends: (usize, usize, usize), held: f64, waiting: &mut [f64]) -> Route {
+        let (here, goal, node) = ends;
         let mut parts = Vec::new();
         for _ in 0..paths {
-            parts.extend(path(self).into_iter().map(|link| (link, 1.0 / paths as f64)));
+            let path = match self.settings.routing.kind {
+                Kind::Paths => self.listed_path(here, goal),
+                Kind::Valiant => self.drawn_path(here, goal),
+                Kind::Ugal => self.shorter_path(here, goal, waiting),
+                _ => self.emptiest_path(here, goal, node, waiting),
+            };
+            for link in path {
+                waiting[link as usize] += held / paths as f64 / self.capacity[link as usize];
+                parts.push((link, 1.0 / paths as f64));
+            }
         }
         self.route(parts)
     }
@@ -264,26 +266,19 @@ impl Routes {
         if let Some(place) = self.draw(here, goal) {
             at = self.walk(at, self.detours.towards(place), goal, &mut path);
         }
-        self.walk(at, Towards::Router(goal), goal, &mut path);
+        self.walk(at, goal, goal, &mut path);
         path
     }
 
     /// Go on by links drawn from the lightest paths, until the packet is there, or has met its goal.
-    fn walk(&mut self, mut at: usize, towards: Towards, goal: usize, path: &mut Vec<u32>) -> usize {
-        while at != goal && !self.is_at(at, towards) {
+    fn walk(&mut self, mut at: usize, towards: usize, goal: usize, path: &mut Vec<u32>) -> usize {
+        while ![goal, towards].contains(&at) && self.detours.towards(self.detours.place(at)) != towards {
             let exits = self.lightest(at, towards);
             let exit = self.drawn_exit(&exits);
             path.push(exit.link);
             at = exit.router as usize;
         }
         at
-    }
-
-    fn is_at(&self, router: usize, towards: Towards) -> bool {
-        match towards {
-            Towards::Router(goal) => router == goal,
-            Towards::Group(group) => self.detours.place(router) == group,
-        }
     }
 
     fn drawn_exit(&mut self, exits: &[Exit]) -> Exit {
@@ -301,23 +296,6 @@ impl Routes {
         exits[exits.len() - 1]
     }
 
-    /// Paths chosen one after the other, each of which counts as waiting for the next.
-    fn chosen(&mut self, paths: usize, ends: (usize, usize, usize), held: f64, waiting: &mut [f64]) -> Route {
-        let (here, goal, node) = ends;
-        let mut taken: Vec<u32> = Vec::new();
-        for _ in 0..paths {
-            let path = match self.settings.routing.kind {
-                Kind::Ugal => self.shorter_path(here, goal, waiting),
-                _ => self.emptiest_path(here, goal, node, waiting),
-            };
-            for &link in &path {
-                waiting[link as usize] += held / paths as f64 / self.capacity[link as usize];
-            }
-            taken.extend(path);
-        }
-        self.route(taken.into_iter().map(|link| (link, 1.0 / paths as f64)).collect())
-    }
-
     /// The links among which adaptive routing chooses.
     fn choices(&mut self, here: usize, goal: usize, node: usize) -> Vec<Exit> {
         match &self.graph.grid {
@@ -325,9 +303,11 @@ impl Routes {
                 self.listed(here, goal, node).into_iter().map(|(exit, _)| exit).collect()
             }
             Some(grid) => {
-                grid.adaptively(here, goal).into_iter().flat_map(|next| self.graph.to(here, next)).copied().collect()
+                let mut exits = Vec::new();
+                grid.adaptively(here, goal, |next| exits.extend_from_slice(self.graph.to(here, next)));
+                exits
             }
-            None => self.lightest(here, Towards::Router(goal)),
+            None => self.lightest(here, goal),
         }
     }
 
@@ -350,7 +330,7 @@ impl Routes {
     }
 
     fn shorter_path(&mut self, here: usize, goal: usize, waiting: &[f64]) -> Vec<u32> {
-        let mut towards = Towards::Router(goal);
+        let mut towards = goal;
         let exits = self.lightest(here, towards);
         let mut exit = self.emptiest(&exits, waiting);
         if let Some(place) = self.draw(here, goal) {
@@ -365,7 +345,7 @@ impl Routes {
         }
         let mut path = vec![exit.link];
         let at = self.walk(exit.router as usize, towards, goal, &mut path);
-        self.walk(at, Towards::Router(goal), goal, &mut path);
+        self.walk(at, goal, goal, &mut path);
         path
     }
 

@@ -1,5 +1,7 @@
 //! Lightest paths, and detours: the rules of minimal, Valiant and UGAL routing, for all programs.
 //!
+//! The goal of lightest paths is a router or a group; groups have the numbers behind those of the routers.
+//!
 //! * Valiant: minimal to a *place*, then minimal to the destination. The place is a router drawn uniformly from those with
 //!   nodes, or a group with nodes, which a packet enters at a nearest router. A packet that draws its first or last place
 //!   makes no detour.
@@ -11,13 +13,6 @@ use crate::settings::{Kind, Via};
 
 /// Routers of a grid above which distances are computed, not stored.
 const MOST_STORED: usize = 4096;
-
-/// A goal of the lightest paths.
-#[derive(Debug, Clone, Copy)]
-pub enum Towards {
-    Router(usize),
-    Group(usize),
-}
 
 /// Intermediates of detours, and tables of minimum-weight paths, whose rows are computed on first use.
 #[derive(Debug, Default)]
@@ -31,9 +26,8 @@ pub struct Detours {
     class_weight: Vec<u32>,
     /// Whether distances in a grid are computed.
     computes: bool,
-    /// Weights from each router to a router, or to the nearest one of a group.
-    to_router: Vec<Option<Box<[u32]>>>,
-    to_group: Vec<Option<Box<[u32]>>>,
+    /// Weights from each router to a goal, of a group to its nearest router.
+    weights_to: Vec<Option<Box<[u32]>>>,
     /// Most hops of a lightest path from each router.
     hops_to: Vec<Option<Box<[u16]>>>,
     /// The nearest routers of each group.
@@ -44,8 +38,7 @@ impl Detours {
     pub fn new(graph: &Graph, kind: Kind, via: Via, class_weight: &[u32]) -> Detours {
         let routers = graph.routers();
         let group = graph.group.clone();
-        let groups = group.iter().flatten().max().map_or(0, |last| last + 1);
-        let mut group_routers = vec![Vec::new(); groups];
+        let mut group_routers = vec![Vec::new(); graph.groups()];
         for (router, &group) in group.iter().flatten().enumerate() {
             group_routers[group].push(router);
         }
@@ -57,8 +50,7 @@ impl Detours {
             drawn: Vec::new(),
             class_weight: class_weight.to_vec(),
             computes: graph.grid.is_some() && routers > MOST_STORED && equal,
-            to_router: vec![None; routers],
-            to_group: vec![None; groups],
+            weights_to: vec![None; routers + graph.groups()],
             hops_to: vec![None; routers],
             entries: vec![Vec::new(); routers],
             group_routers,
@@ -79,10 +71,10 @@ impl Detours {
     }
 
     /// Return a place as a goal.
-    pub fn towards(&self, place: usize) -> Towards {
+    pub fn towards(&self, place: usize) -> usize {
         match self.via {
-            Via::Router => Towards::Router(place),
-            Via::Group => Towards::Group(place),
+            Via::Router => place,
+            Via::Group => self.hops_to.len() + place,
         }
     }
 
@@ -112,34 +104,28 @@ impl Detours {
         }
     }
 
-    /// Whether distances between routers are computed, since rows would be too large.
-    pub fn computes(&self) -> bool {
-        self.computes
+    /// Return whether distances to a goal are computed, since rows would be too large.
+    pub fn are_computed(&self, goal: usize) -> bool {
+        self.computes && goal < self.hops_to.len()
     }
 
     /// Return the weight of the lightest path from each router to a goal.
-    pub fn weights(&self, graph: &Graph, towards: Towards) -> Box<[u32]> {
-        match towards {
-            Towards::Router(goal) => graph.weights_to(&[goal], &self.class_weight),
-            Towards::Group(group) => graph.weights_to(&self.group_routers[group], &self.class_weight),
+    pub fn weights(&self, graph: &Graph, goal: usize) -> Box<[u32]> {
+        match goal.checked_sub(graph.routers()) {
+            None => graph.weights_to(&[goal], &self.class_weight),
+            Some(group) => graph.weights_to(&self.group_routers[group], &self.class_weight),
         }
     }
 
     /// Return the links with which the lightest paths to a goal begin.
-    pub fn lightest(&mut self, graph: &Graph, here: usize, towards: Towards) -> Vec<Exit> {
-        if let (Towards::Router(goal), true) = (towards, self.computes) {
+    pub fn lightest(&mut self, graph: &Graph, here: usize, goal: usize) -> Vec<Exit> {
+        if self.are_computed(goal) {
             return graph.shortest_in_grid(here, goal).copied().collect();
         }
-        let is_known = match towards {
-            Towards::Router(goal) => self.to_router[goal].is_some(),
-            Towards::Group(group) => self.to_group[group].is_some(),
-        };
-        let found = if is_known { None } else { Some(self.weights(graph, towards)) };
-        let row = match towards {
-            Towards::Router(goal) => &mut self.to_router[goal],
-            Towards::Group(group) => &mut self.to_group[group],
-        };
-        let weights = row.get_or_insert_with(|| found.expect("it was not known"));
+        if self.weights_to[goal].is_none() {
+            self.weights_to[goal] = Some(self.weights(graph, goal));
+        }
+        let weights = self.weights_to[goal].as_ref().expect("it is known now");
         graph.lightest(here, &self.class_weight, weights).copied().collect()
     }
 
@@ -172,7 +158,7 @@ impl Detours {
     }
 
     fn nearest_of_groups(&self, graph: &Graph, here: usize) -> Vec<Box<[u32]>> {
-        let weights = self.weights(graph, Towards::Router(here));
+        let weights = self.weights(graph, here);
         let nearest = |members: &Vec<usize>| {
             let least = members.iter().map(|&router| weights[router]).min();
             members.iter().filter(|&&router| Some(weights[router]) == least).map(|&router| router as u32).collect()
@@ -193,11 +179,6 @@ pub fn better_detour(
     threshold: f64,
 ) -> Option<usize> {
     let product = |(hops, queue): PathCost| f64::from(hops) * queue;
-    let mut best: Option<(f64, usize)> = None;
-    for (index, detour) in detours.map(product).enumerate() {
-        if best.map_or(true, |(least, _)| detour < least) {
-            best = Some((detour, index));
-        }
-    }
-    best.filter(|(detour, _)| product(minimal) > bias * detour + threshold).map(|(_, index)| index)
+    let best = detours.map(product).enumerate().min_by(|(_, one), (_, other)| one.total_cmp(other));
+    best.filter(|(_, detour)| product(minimal) > bias * detour + threshold).map(|(index, _)| index)
 }

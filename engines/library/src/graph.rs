@@ -11,7 +11,7 @@
 //! `message_hash SEED` seeds the hash by which flows select paths (see `flow_hash.rs`).
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 
 use crate::flow_hash::FlowHash;
 use crate::grid::{Dimension, Grid};
@@ -104,18 +104,12 @@ impl Graph {
         if !graph.is_connected() {
             return Err(lines.bad_file("not every router can be reached from every other"));
         }
-        graph.check_grid().map_err(|problem| lines.bad_file(&problem))?;
-        Ok(graph)
-    }
-
-    /// Make sure that the cables are those of the grid, if there is one.
-    fn check_grid(&self) -> Result<(), String> {
-        for router in 0..self.routers() {
-            if self.grid.as_ref().map_or(false, |grid| grid.neighbours(router) != self.neighbours(router)) {
-                return Err(format!("the cables of router {router} are not those of the grid"));
+        if let Some(grid) = &graph.grid {
+            if let Some(router) = (0..routers).find(|&router| grid.neighbours(router) != graph.neighbours(router)) {
+                return Err(lines.bad_file(&format!("the cables of router {router} are not those of the grid")));
             }
         }
-        Ok(())
+        Ok(graph)
     }
 
     /// Return the routers that a router is joined to, in order.
@@ -138,6 +132,10 @@ impl Graph {
 
     pub fn routers(&self) -> usize {
         self.exits.len()
+    }
+
+    pub fn groups(&self) -> usize {
+        self.group.iter().flatten().max().map_or(0, |last| last + 1)
     }
 
     /// Return the grid, where `check_has` has seen one; so the tables and the hash.
@@ -231,18 +229,12 @@ impl Graph {
         self.group.as_ref().map_or(false, |group| group[first] == group[here] && group[here] != group[goal])
     }
 
-    pub fn routers_with_nodes(&self) -> Vec<usize> {
-        let mut routers = self.node_router.clone();
-        routers.sort_unstable();
-        routers.dedup();
-        routers
-    }
-
     /// Return the ways of D-mod-K.
     pub fn tree(&self) -> Result<Tree, BadFile> {
         let level = self.level.clone().ok_or_else(|| BadFile("d-mod-k needs the levels of a tree".into()))?;
         let neighbours: Vec<Vec<usize>> = (0..self.routers()).map(|router| self.neighbours(router)).collect();
-        Tree::new(level, &neighbours, &self.routers_with_nodes())
+        let with_nodes = BTreeSet::from_iter(self.node_router.iter().copied());
+        Tree::new(level, &neighbours, &with_nodes.into_iter().collect::<Vec<_>>())
     }
 
     pub fn to(&self, here: usize, neighbour: usize) -> &[Exit] {

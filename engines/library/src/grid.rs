@@ -3,6 +3,8 @@
 //! Router numbers count coordinates with the first dimension fastest. A dimension is a line, a ring, or a line with
 //! express links: coordinate c is joined to c +- 1 and to c +- (1 + m * gap).
 
+use std::collections::VecDeque;
+
 /// What dimension order does with a packet that has to go exactly half-way round a ring.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Tie {
@@ -34,7 +36,7 @@ impl Dimension {
     fn joined(self, at: usize) -> Vec<usize> {
         let length = self.length;
         let near = |to: usize| {
-            let far = at.max(to) - at.min(to);
+            let far = at.abs_diff(to);
             let ring = self.wrap && far == length - 1;
             let express = self.gap > 0 && far > 0 && (far - 1) % self.gap == 0;
             far == 1 || far > 0 && (ring || express)
@@ -48,15 +50,12 @@ impl Dimension {
         for origin in 0..self.length {
             let row = &mut hops[origin * self.length..(origin + 1) * self.length];
             row[origin] = 0;
-            let mut queue = vec![origin];
-            let mut served = 0;
-            while served < queue.len() {
-                let at = queue[served];
-                served += 1;
+            let mut queue = VecDeque::from([origin]);
+            while let Some(at) = queue.pop_front() {
                 for to in self.joined(at) {
                     if row[to] == u16::MAX {
                         row[to] = row[at] + 1;
-                        queue.push(to);
+                        queue.push_back(to);
                     }
                 }
             }
@@ -128,12 +127,6 @@ impl Grid {
         (0..self.dimensions.len()).map(along).sum()
     }
 
-    /// Steps upwards from one router to the coordinate of another, in a ring.
-    fn up(&self, here: usize, goal: usize, dimension: usize) -> usize {
-        let length = self.dimensions[dimension].length;
-        (self.coordinate(goal, dimension) + length - self.coordinate(here, dimension)) % length
-    }
-
     /// Return the step of dimension order; `upwards` says which way to go where both ways round a ring are as short, and
     /// packets draw one.
     pub fn in_order(&self, here: usize, goal: usize, tie: Tie, upwards: impl Fn(u8) -> bool) -> Step {
@@ -148,25 +141,18 @@ impl Grid {
         self.step(here, goal, d, upwards)
     }
 
-    /// The next routers of adaptive routing: those of dimension order in each dimension, both ways half-way round a
+    /// Take the next routers of adaptive routing: those of dimension order in each dimension, both ways half-way round a
     /// ring, and by the short hop where an express link does not lead to the goal's coordinate.
-    pub fn adaptively(&self, here: usize, goal: usize) -> Vec<usize> {
-        let mut next = Vec::with_capacity(2 * self.dimensions.len());
-        self.add_adaptive_steps(here, goal, &mut next);
-        next
-    }
-
-    /// Add the next routers of adaptive routing to `next`.
-    pub fn add_adaptive_steps(&self, here: usize, goal: usize, next: &mut Vec<usize>) {
+    pub fn adaptively(&self, here: usize, goal: usize, mut take: impl FnMut(usize)) {
         for d in 0..self.dimensions.len() {
             let (from, to) = (self.coordinate(here, d), self.coordinate(goal, d));
             let (upwards, downwards) = self.directions(here, goal, d);
             for &up in [true, false].iter().filter(|&&up| if up { upwards } else { downwards }) {
                 let router = self.step(here, goal, d, up).router;
-                next.push(router);
+                take(router);
                 let reached = self.coordinate(router, d);
-                if reached != to && reached.max(from) - reached.min(from) > 1 && !self.dimensions[d].wrap {
-                    next.push(self.moved(here, d, if up { from + 1 } else { from - 1 }));
+                if reached != to && reached.abs_diff(from) > 1 && !self.dimensions[d].wrap {
+                    take(self.moved(here, d, if up { from + 1 } else { from - 1 }));
                 }
             }
         }
@@ -174,23 +160,20 @@ impl Grid {
 
     /// Whether the goal is reached as fast upwards and downwards; neither where the coordinates are equal.
     fn directions(&self, here: usize, goal: usize, dimension: usize) -> (bool, bool) {
+        let (from, to) = (self.coordinate(here, dimension), self.coordinate(goal, dimension));
         let Dimension { length, wrap, .. } = self.dimensions[dimension];
-        let up = self.up(here, goal, dimension);
-        if up == 0 {
-            (false, false)
-        } else if wrap {
-            (2 * up <= length, 2 * up >= length)
-        } else {
-            let upwards = self.coordinate(goal, dimension) > self.coordinate(here, dimension);
-            (upwards, !upwards)
+        if from == to || !wrap {
+            return (from < to, from > to);
         }
+        let up = (to + length - from) % length;
+        (2 * up <= length, 2 * up >= length)
     }
 
     /// A step in one direction. The dateline of a ring is the link between its last coordinate and its first.
     fn step(&self, here: usize, goal: usize, dimension: usize, upwards: bool) -> Step {
         let (from, to) = (self.coordinate(here, dimension), self.coordinate(goal, dimension));
         let Dimension { length, wrap, .. } = self.dimensions[dimension];
-        let stride = if wrap { 1 } else { self.dimensions[dimension].stride(from.max(to) - from.min(to)) };
+        let stride = if wrap { 1 } else { self.dimensions[dimension].stride(from.abs_diff(to)) };
         let next = if upwards { (from + stride) % length } else { (from + length - stride) % length };
         let ahead = wrap && (if upwards { from > to } else { from < to });
         Step { router: self.moved(here, dimension, next), behind: !ahead }
@@ -207,8 +190,13 @@ mod tests {
     #[test]
     fn adaptive_routing_may_go_on_in_every_unfinished_dimension() {
         let grid = Grid::new(vec![RING, EXPRESS]);
+        let next = |here, goal| {
+            let mut next = Vec::new();
+            grid.adaptively(here, goal, |router| next.push(router));
+            next
+        };
         // To coordinate 3 both ways round the ring; to 6 by the express link to 4 or the short one.
-        assert_eq!(grid.adaptively(0, 3 + 6 * 6), [1, 5, 24, 6]);
-        assert_eq!(grid.adaptively(3, 3 + 6 * 7), [3 + 42]);
+        assert_eq!(next(0, 3 + 6 * 6), [1, 5, 24, 6]);
+        assert_eq!(next(3, 3 + 6 * 7), [3 + 42]);
     }
 }

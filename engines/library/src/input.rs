@@ -1,6 +1,5 @@
 //! Reading the text files that fabricstudy writes; every error names the file and the line.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::str::FromStr;
@@ -8,12 +7,6 @@ use std::str::FromStr;
 /// What is wrong with an input file, and where.
 #[derive(Debug)]
 pub struct BadFile(pub String);
-
-impl fmt::Display for BadFile {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
 
 /// The lines of a file, each a few values, some after a word.
 pub struct Lines {

@@ -49,7 +49,7 @@ impl Waiting {
 
 #[derive(Debug, Default)]
 pub struct Node {
-    waiting: Waiting,
+    pub waiting: Waiting,
     /// One for each port, or one for all: messages in flight and the bytes of each that have not left, in the order of
     /// their turns.
     interfaces: Vec<VecDeque<(u32, u32)>>,
@@ -63,29 +63,19 @@ impl Node {
         Node { waiting: Waiting::new(ranks), interfaces, next_interface: 0, slots }
     }
 
-    pub fn post(&mut self, rank: usize, message: u32, bytes: u32) {
-        self.waiting.post(rank, message, bytes);
-    }
-
     fn interface_of(&self, port: usize) -> usize {
         port.min(self.interfaces.len() - 1)
     }
 
-    /// Return the message of the next packet of a port, and the bytes of the packet, of `packet` at most.
-    pub fn next(&mut self, port: usize, packet: u32) -> Option<(u32, u32)> {
-        self.fill_slots();
-        let (message, left) = *self.interfaces[self.interface_of(port)].front()?;
-        Some((message, left.min(packet)))
-    }
-
-    /// Return the same of the next message in turn whose packet is allowed to leave; its turn comes first now.
-    pub fn next_allowed(
+    /// Return the next message in turn whose packet is allowed to leave by a port, and the bytes of the packet, of `packet`
+    /// at most; its turn comes first now.
+    pub fn next(
         &mut self,
         port: usize,
         packet: u32,
         mut is_allowed: impl FnMut(u32, u32) -> bool,
     ) -> Option<(u32, u32)> {
-        self.next(port, packet)?;
+        self.fill_slots();
         let interface = self.interface_of(port);
         for _ in 0..self.interfaces[interface].len() {
             let (message, left) = self.interfaces[interface][0];

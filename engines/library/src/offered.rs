@@ -22,6 +22,18 @@ pub enum Arrivals {
     Bursts(f64),
 }
 
+impl Arrivals {
+    /// Return the arrivals of a name; `burst` is the mean number of messages of a burst.
+    pub fn of(name: &str, burst: f64) -> Option<Arrivals> {
+        match name {
+            "poisson" => Some(Arrivals::Poisson),
+            "periodic" => Some(Arrivals::Periodic),
+            "bursts" => Some(Arrivals::Bursts(burst.max(1.0))),
+            _ => None,
+        }
+    }
+}
+
 /// Cumulated weight, first and last node of a row.
 pub type Target = (u64, usize, usize);
 
@@ -106,15 +118,8 @@ impl Source {
         self.next.ceil() as u64
     }
 
-    /// Take the message that is due, if all have one size; return its destination.
-    pub fn take(&mut self) -> usize {
-        let destination = self.draw_destination();
-        self.draw_gap(self.message);
-        destination
-    }
-
     /// Take the message that is due; return its destination and bytes.
-    pub fn take_sized(&mut self, sizes: &Sizes) -> (usize, u32) {
+    pub fn take(&mut self, sizes: &Sizes) -> (usize, u32) {
         let destination = self.draw_destination();
         let bytes = sizes.draw(&mut self.random_sizes);
         self.draw_gap(self.message * (f64::from(bytes) / sizes.mean_bytes));
@@ -183,12 +188,16 @@ mod tests {
         Source::new(3, 7, targets, arrivals, 0.4, 8.0).expect("it sends")
     }
 
+    fn one_size() -> Sizes {
+        Sizes::new(8.0, &[]).expect("a size")
+    }
+
     #[test]
     fn messages_of_a_burst_follow_each_other_at_once() {
-        let (mut source, mut close) = (source(Arrivals::Bursts(5.0)), 0);
+        let (mut source, mut close, sizes) = (source(Arrivals::Bursts(5.0)), 0, one_size());
         for _ in 0..100_000 {
             let before = source.next;
-            source.take();
+            source.take(&sizes);
             close += usize::from((source.next - before - 8.0).abs() < 1e-6);
         }
         assert!((source.next / 1e5 - 20.0).abs() < 0.5 && (close as f64 / 1e5 - 0.8).abs() < 0.01, "{close}");
@@ -196,9 +205,9 @@ mod tests {
 
     #[test]
     fn destinations_follow_the_weights_and_leave_out_the_sender() {
-        let (mut source, mut drawn) = (source(Arrivals::Poisson), [0; 5]);
+        let (mut source, mut drawn, sizes) = (source(Arrivals::Poisson), [0; 5], one_size());
         for _ in 0..40_000 {
-            drawn[source.take()] += 1;
+            drawn[source.take(&sizes).0] += 1;
         }
         assert_eq!((drawn[1], drawn[3]), (0, 0));
         assert!((drawn[0] as f64 / 30_000.0 - 1.0).abs() < 0.02, "{drawn:?}");

@@ -48,7 +48,7 @@ pub struct OperationFile {
     pub first_dependent: Vec<u32>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct ListedOperation {
     pub kind: Kind,
     pub rank: u32,

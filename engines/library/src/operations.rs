@@ -46,7 +46,7 @@ impl Time for f64 {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Operation<T> {
     listed: ListedOperation,
     /// What it waits for before it starts, and how much of that is missing.
@@ -143,7 +143,9 @@ impl<T: Time> Operations<T> {
         let jobs: Vec<Job> = file.jobs.iter().map(|&(background, _)| Job { background, ranks_left: 0 }).collect();
         let mut operations = Operations {
             times: times.then(|| vec![[T::default(); 3]; file.operations.len()]),
-            operations: file.operations.into_iter().map(Operation::of).collect(),
+            operations: (file.operations.into_iter())
+                .map(|listed| Operation { listed, ..Operation::default() })
+                .collect(),
             first_dependent: file.first_dependent,
             dependents: file.dependents,
             job_finish: vec![None; jobs.len()],
@@ -203,14 +205,6 @@ impl<T: Time> Operations<T> {
 
     pub fn bytes_of(&self, send: u32) -> u64 {
         self.operations[send as usize].listed.length
-    }
-
-    pub fn len(&self) -> usize {
-        self.operations.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.operations.is_empty()
     }
 
     /// Return which rank has operations that have not ended, for a message about a run that does not end.
@@ -275,7 +269,7 @@ impl<T: Time> Operations<T> {
         for (number, one) in listed().enumerate() {
             take_time[one.rank as usize] |= match one.kind {
                 Kind::Calc => one.length > 0,
-                _ => self.node_of(number) != self.node_of(one.partner as usize),
+                _ => self.place_of(number as u32).1 != self.place_of(one.partner).1,
             };
         }
         let mut spreads = true;
@@ -392,10 +386,6 @@ impl<T: Time> Operations<T> {
         }
     }
 
-    fn node_of(&self, number: usize) -> usize {
-        self.ranks[self.operations[number].listed.rank as usize].node
-    }
-
     fn start(&mut self, number: usize, now: T) {
         self.release(number, true);
         if let Some(times) = &mut self.times {
@@ -403,7 +393,7 @@ impl<T: Time> Operations<T> {
             (times[number][0], times[number][2]) = (now, now);
         }
         let ListedOperation { kind, rank, partner, length, .. } = self.operations[number].listed;
-        let (node, partner) = (self.node_of(number), partner as usize);
+        let (_, node) = self.place_of(number as u32);
         match kind {
             Kind::Calc if length == 0 => self.end(number, now),
             Kind::Calc => {
@@ -411,9 +401,9 @@ impl<T: Time> Operations<T> {
                 self.count_under_way(rank, true);
                 self.timers.push((now + T::of_length(length), number as u32));
             }
-            Kind::Send { .. } if self.node_of(partner) == node => {
+            Kind::Send { .. } if self.place_of(partner).1 == node => {
                 self.end(number, now);
-                self.arrive_at(partner, now);
+                self.arrive_at(partner as usize, now);
             }
             Kind::Send { .. } => {
                 self.activate(rank as usize, now);
@@ -476,12 +466,6 @@ impl<T: Time> Operations<T> {
         }
         self.release(number, false);
         self.count_down(rank as usize, now);
-    }
-}
-
-impl<T: Time> Operation<T> {
-    fn of(listed: ListedOperation) -> Operation<T> {
-        Operation { listed, needs: 0, missing: 0, started_at: T::default(), has_started: false, arrived: 0 }
     }
 }
 

@@ -3,10 +3,10 @@
 //! Exit codes: 0 the result is written; 1 it cannot be written; 2 a file is bad (or the command line); 3 the jobs did not
 //! finish; 101 a panic. The result appears in one piece, and only with exit code 0.
 
+use std::fs;
 use std::path::Path;
 
 use crate::input::BadFile;
-use crate::result;
 
 const NOT_WRITTEN: i32 = 1;
 const BAD_FILE: i32 = 2;
@@ -27,12 +27,15 @@ pub fn run<const N: usize>(
             return 0;
         }
         ([.., path], Ok(files)) => match simulate(files) {
-            Ok(Ok(json)) => match result::write(&json, Path::new(path)) {
-                Ok(()) => return 0,
-                Err(error) => (format!("{path}: cannot be written: {error}"), NOT_WRITTEN),
-            },
+            Ok(Ok(json)) => {
+                let partial = Path::new(path).with_extension("partial");
+                match fs::write(&partial, json).and_then(|()| fs::rename(&partial, path)) {
+                    Ok(()) => return 0,
+                    Err(error) => (format!("{path}: cannot be written: {error}"), NOT_WRITTEN),
+                }
+            }
             Ok(Err(reason)) => (reason, NOT_FINISHED),
-            Err(bad) => (bad.to_string(), BAD_FILE),
+            Err(BadFile(problem)) => (problem, BAD_FILE),
         },
         _ => (format!("usage: {usage} | --version"), BAD_FILE),
     };

@@ -1,5 +1,22 @@
 //! Random numbers: SplitMix64 (Steele, Lea, Flood: OOPSLA 2014), the same on every machine.
 
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Mix bits.
+#[inline]
+pub fn mix(bits: u64) -> u64 {
+    let mut z = bits.wrapping_add(STEP);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Return a number below `end` from the upper 32 of random bits.
+#[inline]
+pub fn below(bits: u64, end: u32) -> u32 {
+    (((bits >> 32) * u64::from(end)) >> 32) as u32
+}
+
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
@@ -10,11 +27,9 @@ impl Random {
 
     #[inline]
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        let bits = mix(self.0);
+        self.0 = self.0.wrapping_add(STEP);
+        bits
     }
 
     /// A number below `end`.

@@ -1,16 +1,6 @@
-//! Results as JSON: numbers and lists of them. A file appears in one piece.
+//! Results as JSON: numbers and lists of them.
 
 use std::fmt::{Display, Write as _};
-use std::fs;
-use std::io;
-use std::path::Path;
-
-/// Write a result under a temporary name, then rename it.
-pub fn write(json: &str, path: &Path) -> io::Result<()> {
-    let partial = path.with_extension("partial");
-    fs::write(&partial, json)?;
-    fs::rename(&partial, path)
-}
 
 /// An object whose fields are added one after the other.
 #[derive(Default)]

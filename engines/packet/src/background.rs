@@ -2,7 +2,7 @@
 //! process until all other jobs have finished; they wait in an unbounded queue of the rank.
 
 use library::operations::{Operations, Posted};
-use library::random::Random;
+use library::random::{mix, Random};
 
 /// A rank that posts messages.
 #[derive(Debug)]
@@ -29,17 +29,17 @@ pub struct Background {
 }
 
 impl Background {
-    /// `gaps_ps` are the mean gaps between the messages of each rank that offers a load; 0 if it sends none.
-    pub fn new(gaps_ps: &[Option<u64>], operations: &Operations, seed: u64) -> Background {
+    /// `gaps_ps` are the mean gaps between the messages of each rank that offers a load; 0 if it sends none. `first` is the
+    /// number of operations.
+    pub fn new(gaps_ps: &[Option<u64>], operations: &Operations, first: u32, seed: u64) -> Background {
         let source = |(rank, gap_ps): (usize, &Option<u64>)| {
             let gap_ps = gap_ps.filter(|&gap_ps| gap_ps > 0)? as f64;
             let (node, number, sends) = operations.sends_of(rank);
-            let mut random = Random::new(Random::new(seed << 32 | rank as u64).bits());
+            let mut random = Random::new(mix(seed << 32 | rank as u64));
             let next = gap_ps * random.exponential();
             Some(Source { node, number, sends, gap_ps, next, random })
         };
         let sources = gaps_ps.iter().enumerate().filter_map(source).collect();
-        let first = operations.len() as u32;
         Background { first, sources, messages: Vec::new(), free: Vec::new(), copies: first }
     }
 

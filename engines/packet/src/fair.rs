@@ -26,20 +26,15 @@ impl FairArbitration {
         if self.jobs.len() <= job {
             self.jobs.resize_with(job + 1, Sent::default);
         }
-        self.jobs[job].priority(router, now).min(u64::from(u32::MAX)) as u32
-    }
-}
-
-impl Sent {
-    fn priority(&mut self, router: usize, now: u64) -> u64 {
-        if self.by_router.len() <= router {
-            self.by_router.resize(router + 1, 0);
+        let Sent { by_router, in_all, senders } = &mut self.jobs[job];
+        if by_router.len() <= router {
+            by_router.resize(router + 1, 0);
         }
-        let sent = &mut self.by_router[router];
-        self.senders += u64::from(*sent == 0);
+        let sent = &mut by_router[router];
+        *senders += u64::from(*sent == 0);
         *sent += 1;
-        self.in_all += 1;
-        now * *sent * self.senders / self.in_all
+        *in_all += 1;
+        u32::try_from(now * *sent * *senders / *in_all).unwrap_or(u32::MAX)
     }
 }
 

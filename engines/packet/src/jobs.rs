@@ -50,13 +50,14 @@ impl Jobs {
         let mut traffic_classes = settings.job_classes.clone();
         traffic_classes.resize(jobs, 0);
         let gaps_ps = file.gaps_ps.clone();
+        let messages = file.operations.len();
         let operations = Operations::new(file, settings.times);
-        network.arrivals = vec![Arrival::default(); operations.len()];
+        network.arrivals = vec![Arrival::default(); messages];
         Jobs {
-            departures: vec![Departure::default(); operations.len()],
+            departures: vec![Departure::default(); messages],
             message_times: settings.message_times,
             network,
-            background: Background::new(&gaps_ps, &operations, settings.routing.seed),
+            background: Background::new(&gaps_ps, &operations, messages as u32, settings.routing.seed),
             operations,
             nodes,
             ports,
@@ -135,7 +136,7 @@ impl Jobs {
         self.departures[index] = Departure { last: 0, to_leave: one.bytes, destination, job };
         let number = if self.background.has(one.send) { self.background.copies } else { one.send };
         self.network.arrivals[index] = Arrival::of(one.bytes, number);
-        self.nodes[one.node].post(one.rank, one.send, one.bytes);
+        self.nodes[one.node].waiting.post(one.rank, one.send, one.bytes);
         self.wake_node(one.node);
     }
 
@@ -181,15 +182,12 @@ impl Jobs {
     /// Return the message and the bytes of the packet that an interface sends next.
     fn next_packet(&mut self, interface: u32) -> Option<(u32, u32)> {
         let (node, port) = (interface as usize / self.ports, interface as usize % self.ports);
-        let packet_bytes = self.network.packet_bytes;
-        let (ports, departures) = (self.ports as u32, &self.departures);
-        match &mut self.network.management {
-            None => self.nodes[node].next(port, packet_bytes),
-            Some(management) => self.nodes[node].next_allowed(port, packet_bytes, |send, bytes| {
-                let destination = departures[send as usize].destination;
-                management.allows(interface, destination * ports + port as u32, bytes)
-            }),
-        }
+        let packet_bytes = self.network.packet_bytes();
+        let management = &mut self.network.management;
+        self.nodes[node].next(port, packet_bytes, |send, bytes| {
+            let destination = self.departures[send as usize].destination * self.ports as u32 + port as u32;
+            management.as_mut().map_or(true, |management| management.allows(interface, destination, bytes))
+        })
     }
 
     fn arrive(&mut self, send: u32) {

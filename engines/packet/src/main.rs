@@ -13,7 +13,6 @@ mod pool;
 mod queue;
 mod routes;
 mod settings;
-mod ugal;
 
 use std::process::exit;
 

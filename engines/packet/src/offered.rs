@@ -103,7 +103,7 @@ impl OfferedTraffic {
     fn create(&mut self, node: u32) {
         let due = self.network.now;
         let source = self.sources[node as usize].as_mut().expect("it has a timer");
-        let (destination, bytes) = source.take_sized(&self.offered.sizes);
+        let (destination, bytes) = source.take(&self.offered.sizes);
         self.network.set_timer(source.due(), node);
         let message = Message { node, destination: destination as u32, due, entered: 0, bytes, to_leave: bytes };
         let number = match self.free.pop() {
@@ -136,7 +136,7 @@ impl OfferedTraffic {
             None => return,
         };
         let Message { destination, to_leave, .. } = self.messages[number as usize];
-        let size = to_leave.min(self.network.packet_bytes);
+        let size = to_leave.min(self.network.packet_bytes());
         let piece = Piece { message: number, size, node: destination, job: 0 };
         if let Some(end) = self.network.inject(node, piece, 0) {
             let message = &mut self.messages[number as usize];

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use library::detours::{Detours, Towards};
+use library::detours::Detours;
 use library::flow_hash::FlowHash;
 use library::graph::Graph;
 use library::grid::Tie;
@@ -39,34 +39,24 @@ pub enum Leg {
 }
 
 pub struct Routes {
-    pub kind: Kind,
-    tie: Tie,
-    scheme: Scheme,
-    /// Whether packets that may still decide on a detour have a class by global hops.
-    decides_late: bool,
-    pub classes: usize,
-    class_weight: Vec<u32>,
+    pub settings: Settings,
     pub graph: Graph,
     tree: Option<Tree>,
     /// The first port of each router, and the end of all.
     pub first_port: Vec<u32>,
     /// First port and number of ports of each link.
-    link_ports: Vec<(u32, u32)>,
+    pub link_ports: Vec<(u32, u32)>,
     pub detours: Detours,
-    through_router: bool,
     /// For each goal, once needed, and each router: a single local port, marked, or a list of them.
-    to_router: Vec<Option<Box<[u32]>>>,
-    to_group: Vec<Option<Box<[u32]>>>,
+    towards: Vec<Option<Box<[u32]>>>,
     lists: Vec<Box<[u32]>>,
     known_lists: HashMap<Box<[u32]>, u32>,
-    steps: Vec<usize>,
 }
 
 impl Routes {
     pub fn new(settings: &Settings, graph: Graph) -> Result<Routes, BadFile> {
         let routers = graph.routers();
-        let class_weight = settings.links.class_weight.clone();
-        let detours = Detours::new(&graph, settings.routing.kind, settings.routing.via, &class_weight);
+        let detours = Detours::new(&graph, settings.routing.kind, settings.routing.via, &settings.links.class_weight);
         let tree = if settings.routing.kind == Kind::DModK { Some(graph.tree()?) } else { None };
         if settings.routing.kind == Kind::DimensionOrder && !matches!(settings.scheme, Scheme::Dateline | Scheme::One) {
             return Err(BadFile("dimension order has channels by the dateline, or one class".into()));
@@ -89,37 +79,16 @@ impl Routes {
             first_port.push(port + nodes_of[router]);
         }
         Ok(Routes {
-            kind: settings.routing.kind,
-            tie: settings.routing.tie,
-            scheme: settings.scheme,
-            decides_late: settings.routing.kind == Kind::Ugal && settings.progressive,
-            classes: settings.classes,
-            class_weight,
+            settings: settings.clone(),
             tree,
             first_port,
             link_ports,
-            to_router: vec![None; routers],
-            to_group: vec![None; graph.group.iter().flatten().max().map_or(0, |last| last + 1)],
+            towards: vec![None; routers + graph.groups()],
             detours,
-            through_router: settings.routing.via == Via::Router,
             lists: Vec::new(),
             known_lists: HashMap::new(),
-            steps: Vec::new(),
             graph,
         })
-    }
-
-    /// The first port and the number of ports of a link.
-    pub fn ports_of_link(&self, link: usize) -> (u32, u32) {
-        self.link_ports[link]
-    }
-
-    /// Return the hops of the longest lightest path to a router, or of the longest one through a place.
-    pub fn hops(&mut self, here: usize, place: Option<usize>, goal: usize) -> u32 {
-        match place {
-            None => self.detours.hops(&self.graph, here, goal),
-            Some(place) => self.detours.hops_through(&self.graph, here, place, goal),
-        }
     }
 
     fn add_ports_to(&self, here: usize, neighbour: usize, way: Way, ways: &mut Vec<Way>) {
@@ -134,8 +103,8 @@ impl Routes {
     /// Return the class of a hop of a leg.
     #[inline]
     pub fn class_of_hop(&self, hop: usize, here: usize, goal: usize, leg: Leg) -> u8 {
-        match self.scheme {
-            Scheme::Hops => hop.min(self.classes - 1) as u8,
+        match self.settings.scheme {
+            Scheme::Hops => hop.min(self.settings.classes - 1) as u8,
             Scheme::GlobalHops => self.class_by_groups(here, goal, leg),
             _ => 0,
         }
@@ -143,17 +112,18 @@ impl Routes {
 
     fn class_by_groups(&self, here: usize, goal: usize, leg: Leg) -> u8 {
         let group = self.graph.group.as_ref().expect("new has seen groups");
-        let first = u8::from(self.decides_late);
+        let first = u8::from(self.settings.progressive);
+        let through_router = self.settings.routing.via == Via::Router;
         match leg {
             Leg::Undecided => 0,
-            Leg::Detour(place) => first + u8::from(self.through_router && group[here] == group[place]),
-            Leg::Direct => first + 1 + u8::from(self.through_router) + u8::from(group[here] == group[goal]),
+            Leg::Detour(place) => first + u8::from(through_router && group[here] == group[place]),
+            Leg::Direct => first + 1 + u8::from(through_router) + u8::from(group[here] == group[goal]),
         }
     }
 
     /// Return whether the classes suffice for a path of so many hops.
     pub fn has_classes(&self, hops: usize) -> bool {
-        self.scheme != Scheme::Hops || hops <= self.classes || self.classes == 1
+        self.settings.scheme != Scheme::Hops || hops <= self.settings.classes || self.settings.classes == 1
     }
 
     /// Add the ways by which a packet that is not at its goal may leave a router.
@@ -163,11 +133,11 @@ impl Routes {
         let leg = if on_detour { Leg::Detour(via) } else { Leg::Direct };
         let class = self.class_of_hop(usize::from(packet.hop) + usize::from(packet.skipped), here, goal, leg);
         let way = Way { port: 0, first_class: class, last_class: class, escape: false };
-        match self.kind {
+        match self.settings.routing.kind {
             Kind::DimensionOrder => {
                 let upwards = |dimension: u8| via >> dimension & 1 == 1;
-                let step = self.graph.grid().in_order(here, goal, self.tie, upwards);
-                let class = u8::from(self.scheme == Scheme::Dateline && step.behind);
+                let step = self.graph.grid().in_order(here, goal, self.settings.routing.tie, upwards);
+                let class = u8::from(self.settings.scheme == Scheme::Dateline && step.behind);
                 self.add_ports_to(here, step.router, Way { first_class: class, last_class: class, ..way }, ways);
             }
             Kind::DModK => {
@@ -178,10 +148,13 @@ impl Routes {
             Kind::Adaptive if self.graph.grid.is_some() => self.find_in_grid(here, goal, way, ways),
             Kind::Table | Kind::AdaptiveTable => {
                 let hops = self.graph.hops().hops(here, goal, node);
-                let drawn =
-                    if self.kind == Kind::Table && packet.via != ANY_HOP { via..via + 1 } else { 0..hops.len() };
+                let drawn = if self.settings.routing.kind == Kind::Table && packet.via != ANY_HOP {
+                    via..via + 1
+                } else {
+                    0..hops.len()
+                };
                 for hop in &hops[drawn] {
-                    let class = if self.scheme == Scheme::Listed { hop.class as u8 } else { class };
+                    let class = if self.settings.scheme == Scheme::Listed { hop.class as u8 } else { class };
                     self.add_ports_of(hop.link, Way { first_class: class, last_class: class, ..way }, ways);
                 }
             }
@@ -190,10 +163,10 @@ impl Routes {
                 self.add_ports_to(here, next, way, ways);
             }
             _ => {
-                let towards = if on_detour { self.detours.towards(via) } else { Towards::Router(goal) };
+                let towards = if on_detour { self.detours.towards(via) } else { goal };
                 self.find_lightest(here, towards, way, ways);
-                if self.kind == Kind::Ecmp {
-                    let chosen = FlowHash::way(packet.via, here, ways.len() as u64);
+                if self.settings.routing.kind == Kind::Ecmp {
+                    let chosen = FlowHash::way(packet.via, here, ways.len());
                     ways.swap(0, chosen);
                     ways.truncate(1);
                 }
@@ -202,55 +175,46 @@ impl Routes {
     }
 
     /// Adaptive routing in a grid; where there are no rings the escape comes last.
-    fn find_in_grid(&mut self, here: usize, goal: usize, way: Way, ways: &mut Vec<Way>) {
-        let mut steps = std::mem::take(&mut self.steps);
-        steps.clear();
-        self.graph.grid().add_adaptive_steps(here, goal, &mut steps);
-        let escapes = self.scheme == Scheme::Escape;
+    fn find_in_grid(&self, here: usize, goal: usize, way: Way, ways: &mut Vec<Way>) {
+        let escapes = self.settings.scheme == Scheme::Escape;
         let class = if escapes { 1 } else { way.first_class };
-        for &next in &steps {
-            self.add_ports_to(here, next, Way { first_class: class, last_class: class, ..way }, ways);
-        }
+        let way = Way { first_class: class, last_class: class, ..way };
+        self.graph.grid().adaptively(here, goal, |next| self.add_ports_to(here, next, way, ways));
         if escapes {
             let step = self.graph.grid().in_order(here, goal, Tie::Positive, |_| true);
             self.add_ports_to(here, step.router, Way { first_class: 0, last_class: 0, escape: true, ..way }, ways);
         }
-        self.steps = steps;
     }
 
-    /// Add the ports with which the lightest paths begin.
+    /// Add the ports with which the lightest paths to a goal begin.
     #[inline]
-    pub fn find_lightest(&mut self, here: usize, towards: Towards, way: Way, ways: &mut Vec<Way>) {
-        if let (Towards::Router(goal), true) = (towards, self.detours.computes()) {
+    pub fn find_lightest(&mut self, here: usize, goal: usize, way: Way, ways: &mut Vec<Way>) {
+        if self.detours.are_computed(goal) {
             let exits = self.graph.shortest_in_grid(here, goal);
             return exits.for_each(|exit| self.add_ports_of(exit.link as usize, way, ways));
         }
-        let row = match towards {
-            Towards::Router(goal) => &self.to_router[goal],
-            Towards::Group(group) => &self.to_group[group],
-        };
         let first = self.first_port[here];
-        match row {
+        match &self.towards[goal] {
             Some(row) if row[here] & ONE != 0 => ways.push(Way { port: first + (row[here] & !ONE), ..way }),
             Some(row) => {
                 ways.extend(self.lists[row[here] as usize].iter().map(|port| Way { port: first + port, ..way }))
             }
             None => {
-                self.store(towards);
-                self.find_lightest(here, towards, way, ways)
+                self.store(goal);
+                self.find_lightest(here, goal, way, ways)
             }
         }
     }
 
-    /// Find the next hops of all routers towards a place.
+    /// Find the next hops of all routers towards a goal.
     #[inline(never)]
-    fn store(&mut self, towards: Towards) {
-        let weights = self.detours.weights(&self.graph, towards);
+    fn store(&mut self, goal: usize) {
+        let weights = self.detours.weights(&self.graph, goal);
         let mut row = vec![0; self.graph.routers()];
         let mut ports: Vec<u32> = Vec::new();
         for here in (0..row.len()).filter(|&here| weights[here] > 0) {
             ports.clear();
-            for exit in self.graph.lightest(here, &self.class_weight, &weights) {
+            for exit in self.graph.lightest(here, &self.settings.links.class_weight, &weights) {
                 let port = self.link_ports[exit.link as usize].0 - self.first_port[here];
                 ports.extend(port..port + exit.cables);
             }
@@ -259,10 +223,7 @@ impl Routes {
                 _ => self.list_of(&ports),
             };
         }
-        match towards {
-            Towards::Router(goal) => self.to_router[goal] = Some(row.into_boxed_slice()),
-            Towards::Group(group) => self.to_group[group] = Some(row.into_boxed_slice()),
-        }
+        self.towards[goal] = Some(row.into_boxed_slice());
     }
 
     fn list_of(&mut self, ports: &[u32]) -> u32 {

@@ -10,7 +10,7 @@
 
 use library::input::{BadFile, Lines};
 use library::offered::{Arrivals, Sizes};
-use library::settings::{Links, Routing};
+use library::settings::{Kind, Links, Routing};
 use library::window::Window;
 
 /// How the channel class of a packet's next hop follows from its route.
@@ -56,6 +56,7 @@ pub struct Settings {
     pub detours: usize,
     pub bias: f64,
     pub threshold_bytes: f64,
+    /// Whether packets under UGAL decide again.
     pub progressive: bool,
     pub links: Links,
     pub buffer_bytes: u32,
@@ -114,11 +115,11 @@ impl Settings {
         let [times]: [u8; 1] = lines.values("times")?;
         let offered = if lines.are_at_end() { None } else { Some(offered(&mut lines)?) };
         let settings = Settings {
-            routing,
-            detours: detours as usize,
+            detours: (detours as usize).max(1),
             bias,
             threshold_bytes,
-            progressive: progressive != 0.0,
+            progressive: progressive != 0.0 && routing.kind == Kind::Ugal,
+            routing,
             links,
             buffer_bytes,
             buffer_per_channel,
@@ -152,13 +153,8 @@ fn offered(lines: &mut Lines) -> Result<Offered, BadFile> {
     let [arrivals, burst, load, message, warmup, batch, batches, drain]: [String; 8] = lines.values("offered")?;
     let rows: Vec<f64> = lines.list("sizes")?;
     let whole = |word: &str| word.parse::<u64>().ok();
-    let (burst, load) = (burst.parse::<f64>().ok(), load.parse::<f64>().ok());
-    let arrivals = match arrivals.as_str() {
-        "poisson" => Some(Arrivals::Poisson),
-        "periodic" => Some(Arrivals::Periodic),
-        "bursts" => burst.map(|mean| Arrivals::Bursts(mean.max(1.0))),
-        _ => None,
-    };
+    let arrivals = burst.parse().ok().and_then(|burst| Arrivals::of(&arrivals, burst));
+    let load = load.parse::<f64>().ok();
     let sizes =
         message.parse().ok().filter(|&mean| mean < f64::from(1_u32 << 31)).and_then(|mean| Sizes::new(mean, &rows));
     match (arrivals, load, sizes, whole(&warmup), whole(&batch), whole(&batches), whole(&drain)) {

@@ -8,7 +8,6 @@
 //! (bonus cards: Boppana and Chalasani, ISCA 1993).
 
 use caminos_lib::routing::prelude::*;
-use library::detours::Towards;
 use library::graph::Exit;
 use library::settings::Kind;
 use rand::rngs::StdRng;
@@ -25,19 +24,15 @@ const UNDECIDED: i32 = -1;
 const MINIMAL: i32 = -2;
 
 impl Routes {
-    fn lightest_to(&self, here: usize, towards: Towards) -> Vec<Exit> {
-        self.paths.borrow_mut().lightest(self.graph(), here, towards)
-    }
-
-    /// The links with which the lightest paths to a router begin.
+    /// The links with which the lightest paths to a goal begin.
     pub fn lightest(&self, here: usize, goal: usize) -> Vec<Exit> {
-        self.lightest_to(here, Towards::Router(goal))
+        self.paths.borrow_mut().lightest(self.graph(), here, goal)
     }
 
     /// The links with which the lightest paths to a place begin.
     fn lightest_to_place(&self, here: usize, place: usize) -> Vec<Exit> {
-        let towards = self.paths.borrow().towards(place);
-        self.lightest_to(here, towards)
+        let goal = self.paths.borrow().towards(place);
+        self.lightest(here, goal)
     }
 
     pub fn draw_detours(&self, here: usize, goal: usize, rng: &mut StdRng) -> Option<Vec<i32>> {

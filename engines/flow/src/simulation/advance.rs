@@ -67,15 +67,14 @@ impl Simulation {
                 moved = moved.min(flow.held + node.service * 1e-9 * passed_ns);
             }
             flow.rest -= moved;
-            let size = flow.size;
-            let little = LITTLE * size;
+            let little = LITTLE * flow.size;
             if flow.rest <= flow.until + little {
-                if self.flows[index as usize].rest <= little {
+                if flow.rest <= little {
                     self.active.swap_remove(place);
                     self.end(index, ends_ns.min(until_ns));
                     continue;
                 }
-                self.again(index, size);
+                self.again(index);
             }
             place += 1;
         }
@@ -100,13 +99,13 @@ impl Simulation {
         self.happen();
     }
 
-    fn again(&mut self, index: u32, size: f64) {
+    fn again(&mut self, index: u32) {
         let flow = &self.flows[index as usize];
-        if self.routes.chooses() && flow.rest <= flow.chosen_at - size / CHOICES + LITTLE * size {
+        if self.routes.chooses() && flow.rest <= flow.chosen_at - flow.size / CHOICES + LITTLE * flow.size {
             self.count_bytes(index);
             self.choose(index);
         } else {
-            self.plan(index, size);
+            self.plan(index);
         }
     }
 

@@ -325,23 +325,20 @@ impl Simulation {
         let (send, source) = (self.flows[index as usize].send, self.flows[index as usize].node);
         let message = self.message_of(source, send);
         let flow = &mut self.flows[index as usize];
-        let size = flow.size;
         let packets = flow.rest / self.settings.packet;
         let held = flow.rest.min(self.settings.window / self.nodes[source].flows.len() as f64) / self.settings.packet;
         let route = self.routes.find(message, packets, held, &mut self.waiting);
         flow.parts = route.parts;
         flow.latency_ns = route.latency_ns;
         flow.chosen_at = flow.rest;
-        self.plan(index, size);
+        self.plan(index);
     }
 
     /// Plan at how many remaining bytes a flow ends or chooses again.
-    fn plan(&mut self, index: u32, size: f64) {
+    fn plan(&mut self, index: u32) {
         let flow = &mut self.flows[index as usize];
-        flow.until = 0.0;
-        if self.routes.chooses() && size > self.settings.packet {
-            flow.until = flow.until.max(flow.chosen_at - size / CHOICES);
-        }
-        debug_assert!(flow.until + LITTLE * size < flow.rest);
+        let again = self.routes.chooses() && flow.size > self.settings.packet;
+        flow.until = if again { (flow.chosen_at - flow.size / CHOICES).max(0.0) } else { 0.0 };
+        debug_assert!(flow.until + LITTLE * flow.size < flow.rest);
     }
 }

@@ -28,14 +28,8 @@ impl Simulation {
         for node in &mut self.nodes {
             let drain: f64 = node.flows.iter().map(|&flow| self.rate[flow as usize]).sum();
             let host = self.settings.links.bandwidth[self.settings.links.host()];
-            let room = node.held < self.settings.window * FULL;
-            node.service = if node.placed == 0 {
-                0.0
-            } else if room {
-                host
-            } else {
-                drain
-            } / node.placed.max(1) as f64;
+            let service = if node.held < self.settings.window * FULL { host } else { drain };
+            node.service = if node.placed == 0 { 0.0 } else { service / node.placed as f64 };
         }
         if self.routes.chooses() {
             self.count_waiting();

@@ -5,7 +5,7 @@ use super::*;
 impl Network {
     #[inline]
     pub(super) fn lanes_of(&self, way: &Way, traffic_class: u8) -> u64 {
-        let first = usize::from(traffic_class) * self.routes.classes;
+        let first = usize::from(traffic_class) * self.routes.settings.classes;
         let classes = &self.lanes_of_class[first + usize::from(way.first_class)..=first + usize::from(way.last_class)];
         classes.iter().fold(0, |lanes, of_class| lanes | of_class)
     }
@@ -35,7 +35,7 @@ impl Network {
                 of_unit |= left & left.wrapping_neg();
                 left &= left - 1;
             }
-            if !self.out_pools.has_room(port, unit, self.packet_bytes) {
+            if !self.out_pools.has_room(port, unit, self.packet_bytes()) {
                 open &= !of_unit;
             }
         }
@@ -43,7 +43,7 @@ impl Network {
     }
 
     /// Return an open output lane for a packet: any, or under adaptive routing and UGAL one of a port with the least queue.
-    pub(crate) fn choose(&mut self, ways: &[Way], packet: u32) -> Option<u32> {
+    pub(super) fn choose(&mut self, ways: &[Way], packet: u32) -> Option<u32> {
         let Packet { traffic_class, key, .. } = self.packets[packet as usize];
         if let [way] = ways {
             let open = self.open_lanes(way.port, self.lanes_of(way, traffic_class));
@@ -88,7 +88,7 @@ impl Network {
     }
 
     /// Let the first packet of an input lane wait for any of its ways.
-    pub(crate) fn wait(&mut self, input: u32, ways: &[Way]) {
+    pub(super) fn wait(&mut self, input: u32, ways: &[Way]) {
         let lane = &mut self.inputs[input as usize];
         lane.waiting = true;
         let InputQueue { ticket, head: packet, port: from, outputs, .. } = *lane;

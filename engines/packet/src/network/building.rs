@@ -1,7 +1,5 @@
 //! Building the network: ports, lanes, and how buffers are divided.
 
-use library::settings::Kind;
-
 use super::*;
 use crate::pool::Division;
 use crate::settings::{Scheme, Settings};
@@ -66,14 +64,8 @@ impl Network {
             unit_of_lane,
             lanes_of_class,
             class_of_channel,
-            shares: settings.traffic_classes.clone(),
             virtual_time: if traffic_classes > 1 { vec![0.0; all_ports] } else { Vec::new() },
             served: if traffic_classes > 1 { vec![0.0; all_ports * traffic_classes] } else { Vec::new() },
-            detours: settings.detours.max(1),
-            bias: settings.bias,
-            threshold_bytes: settings.threshold_bytes,
-            progressive: settings.progressive,
-            packet_bytes: settings.links.packet_bytes,
             ps_per_byte_crossbar: 1e12 / fastest,
             least_queue: matches!(settings.routing.kind, Kind::Adaptive | Kind::AdaptiveTable | Kind::Ugal),
             fair: (settings.routing.kind == Kind::DimensionOrder).then(FairArbitration::default),
@@ -100,14 +92,13 @@ impl Network {
         let graph = &self.routes.graph;
         let mut nodes_of: Vec<Vec<usize>> = vec![Vec::new(); graph.routers()];
         graph.node_router.iter().enumerate().for_each(|(node, &router)| nodes_of[router].push(node));
-        let ends: Vec<(u32, u32)> = (0..graph.links).map(|link| self.routes.ports_of_link(link)).collect();
         for (router, exits) in graph.exits.iter().enumerate() {
             for exit in exits {
                 let (class, link) = (exit.class as usize, exit.link as usize);
                 let latency_ns = settings.links.latency_ns[class] + settings.links.router_latency_ns;
                 for cable in 0..exit.cables {
                     // The k-th cable of a link enters where the k-th one of the opposite link leaves.
-                    let to = ends[link ^ 1].0 + cable;
+                    let to = self.routes.link_ports[link ^ 1].0 + cable;
                     self.sender_of[to as usize] = self.ports.len() as u32;
                     self.ports.push(Port::new(settings.links.bandwidth[class], latency_ns, End::Router(to), exit.link));
                 }
@@ -123,7 +114,7 @@ impl Network {
             self.sender_of[to as usize] = self.ports.len() as u32;
             self.ports.push(Port::new(settings.links.bandwidth[host], host_ns, End::Router(to), NONE));
         }
-        let packet = self.packet_bytes;
+        let packet = self.packet_bytes();
         self.ports.iter_mut().for_each(|port| port.under_way += packet);
     }
 }

@@ -99,11 +99,9 @@ impl Network {
                     self.wait(input, &ways);
                 }
                 self.ways = ways;
-                if let Some(output) = chosen {
-                    self.grant(input, output);
-                }
-                if chosen.is_none() {
-                    return;
+                match chosen {
+                    Some(output) => self.grant(input, output),
+                    None => return,
                 }
             }
             if self.has_lanes {
@@ -114,12 +112,12 @@ impl Network {
     }
 
     /// Return the ways of a packet at a router, in the vector `ways`.
-    pub(crate) fn find_ways(&mut self, packet: u32, here: u32) -> Vec<Way> {
+    pub(super) fn find_ways(&mut self, packet: u32, here: u32) -> Vec<Way> {
         let mut ways = std::mem::take(&mut self.ways);
         ways.clear();
         let packet = &self.packets[packet as usize];
         if packet.goal == here {
-            let last_class = self.routes.classes as u8 - 1;
+            let last_class = self.routes.settings.classes as u8 - 1;
             ways.push(Way { port: self.node_port[packet.node as usize], first_class: 0, last_class, escape: false });
         } else {
             self.routes.find(here as usize, packet, &mut ways);
@@ -142,12 +140,12 @@ impl Network {
     }
 
     #[inline]
-    pub(crate) fn router_of_queue(&self, input: u32) -> u32 {
+    pub(super) fn router_of_queue(&self, input: u32) -> u32 {
         self.router_of[self.inputs[input as usize].port as usize]
     }
 
     #[inline]
-    pub(crate) fn router_behind(&self, port: u32) -> Option<u32> {
+    pub(super) fn router_behind(&self, port: u32) -> Option<u32> {
         match self.ports[port as usize].end {
             End::Router(to) => Some(self.router_of[to as usize]),
             End::Node => None,
@@ -155,7 +153,7 @@ impl Network {
     }
 
     /// Let the first packet of a queue cross to an output lane.
-    pub(crate) fn grant(&mut self, input: u32, output: u32) {
+    pub(super) fn grant(&mut self, input: u32, output: u32) {
         let packet = self.inputs[input as usize].head;
         if !self.has_lanes {
             let ways = self.ways_of_queue(input);
@@ -192,10 +190,11 @@ impl Network {
         }
         self.out_pools.take(port, self.unit_of_lane[lane as usize], size);
         if self.management.is_some() {
+            let threshold = THRESHOLD_PACKETS * self.packet_bytes();
             let Port { end, queued, latency, .. } = self.ports[port as usize];
             let state = &mut self.packets[packet as usize];
             state.latency = state.latency.saturating_add(latency as u32);
-            state.is_marked |= end == End::Node && queued > THRESHOLD_PACKETS * self.packet_bytes;
+            state.is_marked |= end == End::Node && queued > threshold;
         }
         let port_state = &mut self.ports[port as usize];
         port_state.granted = port_state.granted.wrapping_add(1);

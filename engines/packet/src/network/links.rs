@@ -35,7 +35,7 @@ impl Network {
 
     /// Return the bytes that wait for a port, in virtual output queues, in its output, and at the other end of its link or on
     /// the way there.
-    pub(crate) fn queue_of(&mut self, port: u32) -> u32 {
+    pub(super) fn queue_of(&mut self, port: u32) -> u32 {
         self.collect_credits(port);
         self.release(port);
         let Port { awaiting, queued, outstanding, .. } = self.ports[port as usize];
@@ -43,7 +43,7 @@ impl Network {
     }
 
     /// Return the same without the bytes in flight on a fully used link.
-    pub(crate) fn demand(&mut self, port: u32) -> u32 {
+    pub(super) fn demand(&mut self, port: u32) -> u32 {
         self.queue_of(port);
         let Port { awaiting, queued, outstanding, under_way, .. } = self.ports[port as usize];
         awaiting + queued + outstanding.saturating_sub(under_way)
@@ -85,16 +85,17 @@ impl Network {
         let later = u64::MAX << turn;
         let of_all =
             self.first_with_credit(port, filled & later).or_else(|| self.first_with_credit(port, filled & !later));
-        if self.shares.len() == 1 || of_all.is_none() {
+        if self.routes.settings.traffic_classes.len() == 1 || of_all.is_none() {
             return of_all;
         }
         let channels = self.lanes_per_traffic_class;
         let lanes_of = |class: usize| mask(class * channels as usize, (class + 1) * channels as usize);
-        let candidates = (0..self.shares.len()).filter_map(|class| {
+        let candidates = (0..self.routes.settings.traffic_classes.len()).filter_map(|class| {
             let lanes = filled & lanes_of(class);
             let lane =
                 self.first_with_credit(port, lanes & later).or_else(|| self.first_with_credit(port, lanes & !later))?;
-            let served = self.served[port as usize * self.shares.len() + class].max(self.virtual_time[port as usize]);
+            let served = self.served[port as usize * self.routes.settings.traffic_classes.len() + class]
+                .max(self.virtual_time[port as usize]);
             Some((served, lane))
         });
         candidates.min_by(|one, other| one.partial_cmp(other).expect("numbers")).map(|(_, lane)| lane)
@@ -181,12 +182,12 @@ impl Network {
 
     /// Charge a packet to its traffic class.
     pub(super) fn account(&mut self, port: u32, lane: u32, size: u32) {
-        if self.shares.len() > 1 {
+        if self.routes.settings.traffic_classes.len() > 1 {
             let class = (lane / self.lanes_per_traffic_class) as usize;
-            let served = &mut self.served[port as usize * self.shares.len() + class];
+            let served = &mut self.served[port as usize * self.routes.settings.traffic_classes.len() + class];
             let begin = served.max(self.virtual_time[port as usize]);
             self.virtual_time[port as usize] = begin;
-            *served = begin + f64::from(size) / self.shares[class];
+            *served = begin + f64::from(size) / self.routes.settings.traffic_classes[class];
         }
     }
 

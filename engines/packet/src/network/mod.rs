@@ -33,10 +33,13 @@ mod building;
 mod crossing;
 mod interfaces;
 mod links;
+mod ugal;
 
 use std::collections::VecDeque;
 
 use library::job_link_packets::JobLinkPackets;
+use library::random::{below, mix};
+use library::settings::Kind;
 
 use crate::congestion::{Acknowledgement, CongestionManagement, THRESHOLD_PACKETS};
 use crate::fair::FairArbitration;
@@ -259,24 +262,18 @@ pub struct Network {
     /// Lanes of each traffic class and class of channels.
     lanes_of_class: Vec<u64>,
     class_of_channel: Vec<u8>,
-    shares: Vec<f64>,
     /// For each port its virtual time, and for each of its traffic classes the end of what it has sent.
     virtual_time: Vec<f64>,
     served: Vec<f64>,
-    pub(crate) routes: Routes,
-    pub(crate) detours: usize,
-    pub(crate) bias: f64,
-    pub(crate) threshold_bytes: f64,
-    pub(crate) progressive: bool,
-    pub(crate) packet_bytes: u32,
+    pub routes: Routes,
     ps_per_byte_crossbar: f64,
     least_queue: bool,
     fair: Option<FairArbitration>,
     pub management: Option<CongestionManagement>,
     /// Places that packets under UGAL have drawn, `detours` each, and the free ones among them.
-    pub(crate) places: Vec<u32>,
-    pub(crate) free_places: Vec<u32>,
-    pub(crate) ways: Vec<Way>,
+    places: Vec<u32>,
+    free_places: Vec<u32>,
+    ways: Vec<Way>,
     opened: Vec<u32>,
     /// Of each message.
     pub arrivals: Vec<Arrival>,
@@ -349,7 +346,7 @@ impl Network {
 
     /// Return random bits of something at a port, others after each packet that crosses to it.
     #[inline]
-    pub(crate) fn draw(&self, port: u32, what: u64) -> u64 {
+    fn draw(&self, port: u32, what: u64) -> u64 {
         self.draw_once(u64::from(port) << 32 | u64::from(self.ports[port as usize].granted), what)
     }
 
@@ -359,7 +356,7 @@ impl Network {
     }
 
     #[inline]
-    pub(crate) fn wake(&mut self, port: u32, time: u64) {
+    fn wake(&mut self, port: u32, time: u64) {
         let state = &mut self.ports[port as usize];
         if time < state.wake_at {
             state.wake_at = time;
@@ -405,22 +402,8 @@ impl Network {
         }
     }
 
-    /// Return the class of channels of an output lane.
-    pub(crate) fn class_of_lane(&self, output: u32) -> u8 {
-        self.class_of_channel[(output % self.lanes % self.lanes_per_traffic_class) as usize]
-    }
-
-    pub(crate) fn port_of_lane(&self, output: u32) -> u32 {
-        output / self.lanes
-    }
-
-    /// Return the router of a network interface.
-    pub(crate) fn router_of_interface(&self, interface: u32) -> u32 {
-        self.node_router[interface as usize]
-    }
-
-    pub(crate) fn first_packet(&self, input: u32) -> u32 {
-        self.inputs[input as usize].head
+    pub fn packet_bytes(&self) -> u32 {
+        self.routes.settings.links.packet_bytes
     }
 }
 
@@ -475,19 +458,4 @@ fn rounded(number: f64) -> u64 {
 fn mask(first: usize, end: usize) -> u64 {
     let below = |end: usize| if end >= 64 { u64::MAX } else { (1 << end) - 1 };
     below(end) & !below(first)
-}
-
-/// Return a number below `end` from random bits.
-#[inline]
-pub(crate) fn below(bits: u64, end: u32) -> u32 {
-    (((bits >> 32) * u64::from(end)) >> 32) as u32
-}
-
-/// Mix bits (SplitMix64: Steele, Lea and Flood, OOPSLA 2014).
-#[inline]
-pub(crate) fn mix(bits: u64) -> u64 {
-    let mut z = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

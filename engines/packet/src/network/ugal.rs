@@ -8,30 +8,31 @@
 //! so the first packet of a lane decides again whenever one of its ways opens, until it gets one of the kind that it
 //! prefers.
 
-use library::detours::{better_detour, Towards};
+use library::detours::better_detour;
 use library::listed_routes::drawn;
-use library::settings::Kind;
+use library::random::Random;
 
-use crate::network::{below, mix, Network, Packet, Stage};
-use crate::routes::{Leg, Routes, Way, ANY_HOP};
+use super::*;
+use crate::routes::{Leg, ANY_HOP};
 
 impl Network {
     /// Draw what a packet needs at its first router, which is not its last one.
-    pub(crate) fn begin_route(&mut self, packet: &mut Packet, here: u32) {
+    pub(super) fn begin_route(&mut self, packet: &mut Packet, here: u32) {
         let (here, goal) = (here as usize, packet.goal as usize);
-        match self.routes.kind {
+        match self.routes.settings.routing.kind {
             Kind::Valiant => {
                 if let Some(place) = self.draw_place(packet.key, 0, here, goal) {
                     (packet.stage, packet.via) = (Stage::Detour, place);
                 }
             }
             Kind::Ugal => {
+                let detours = self.routes.settings.detours;
                 let first = self.free_places.pop().unwrap_or_else(|| {
-                    self.places.resize(self.places.len() + self.detours, 0);
-                    (self.places.len() - self.detours) as u32
+                    self.places.resize(self.places.len() + detours, 0);
+                    (self.places.len() - detours) as u32
                 });
                 (packet.stage, packet.via) = (Stage::Undecided, first);
-                for index in 0..self.detours {
+                for index in 0..detours {
                     let drawn = self.draw_place(packet.key, index, here, goal);
                     self.places[first as usize + index] = drawn.unwrap_or(u32::MAX);
                 }
@@ -45,8 +46,8 @@ impl Network {
                 packet.via = hash.flow(packet.interface as usize, packet.node as usize, number);
             }
             Kind::Paths => {
-                let bits = mix(u64::from(packet.key));
-                packet.via = self.routes.graph.paths().draw(here, goal, |total| below_usize(bits, total)) as u32;
+                let mut random = Random::new(u64::from(packet.key));
+                packet.via = self.routes.graph.paths().draw(here, goal, |total| random.below(total)) as u32;
             }
             _ => {}
         }
@@ -65,23 +66,23 @@ impl Network {
     /// Draw one of the listed hops by weight; where all weights are 0, a packet may take any.
     fn draw_hop(&self, packet: &Packet, here: usize) -> u32 {
         let hops = self.routes.graph.hops().hops(here, packet.goal as usize, packet.node as usize);
-        let bits = mix(u64::from(packet.key) << 8 | u64::from(packet.hop));
-        drawn(hops, |total| below_usize(bits, total)).map_or(ANY_HOP, |index| index as u32)
+        let mut random = Random::new(u64::from(packet.key) << 8 | u64::from(packet.hop));
+        drawn(hops, |total| random.below(total)).map_or(ANY_HOP, |index| index as u32)
     }
 
     #[inline]
-    pub(crate) fn enter_router(&mut self, packet: u32, here: u32, is_goal: bool) {
+    pub(super) fn enter_router(&mut self, packet: u32, here: u32, is_goal: bool) {
         let state = self.packets[packet as usize];
         if state.stage == Stage::Detour && self.routes.detours.place(here as usize) == state.via as usize {
             self.packets[packet as usize].stage = Stage::Direct;
         }
-        if self.routes.kind == Kind::Table && !is_goal {
+        if self.routes.settings.routing.kind == Kind::Table && !is_goal {
             self.packets[packet as usize].via = self.draw_hop(&state, here as usize);
         }
     }
 
     /// Let an undecided packet decide as it comes to a router, and return the ways of its choice.
-    pub(crate) fn commit(&mut self, packet: u32, here: u32) -> Vec<Way> {
+    pub(super) fn commit(&mut self, packet: u32, here: u32) -> Vec<Way> {
         let Packet { goal, interface, .. } = self.packets[packet as usize];
         if !self.may_choose(interface, here, goal) {
             self.settle(packet, Stage::Direct, 0);
@@ -102,7 +103,7 @@ impl Network {
 
     /// Return whether an undecided packet may decide at a router: its first one, or another one of its first group.
     fn may_choose(&self, interface: u32, here: u32, goal: u32) -> bool {
-        let first = self.router_of_interface(interface);
+        let first = self.node_router[interface as usize];
         first == here || self.routes.graph.is_in_first_group(first as usize, here as usize, goal as usize)
     }
 
@@ -116,19 +117,19 @@ impl Network {
     /// Return the detour that is better than the minimal ways, if any.
     fn better_detour(&mut self, minimal: &[Way], detours: &[Detour], hops: u32) -> Option<usize> {
         let minimal = (hops, self.least_demand(minimal));
-        let (bias, threshold) = (self.bias, self.threshold_bytes);
+        let (bias, threshold) = (self.routes.settings.bias, self.routes.settings.threshold_bytes);
         let detours = detours.iter().map(|detour| (detour.hops, self.least_demand(&detour.ways)));
         better_detour(minimal, detours, bias, threshold)
     }
 
-    pub(crate) fn all_ways(&mut self, input: u32) -> Vec<Way> {
-        let (minimal, detours, _) = self.alternatives(self.first_packet(input), self.router_of_queue(input));
+    pub(super) fn all_ways(&mut self, input: u32) -> Vec<Way> {
+        let (minimal, detours, _) = self.alternatives(self.inputs[input as usize].head, self.router_of_queue(input));
         minimal.into_iter().chain(detours.into_iter().flat_map(|detour| detour.ways)).collect()
     }
 
     /// Let an undecided packet take an open way of the kind that it prefers; return whether there was one.
-    pub(crate) fn decide(&mut self, input: u32) -> bool {
-        let packet = self.first_packet(input);
+    pub(super) fn decide(&mut self, input: u32) -> bool {
+        let packet = self.inputs[input as usize].head;
         let (minimal, detours, hops) = self.alternatives(packet, self.router_of_queue(input));
         let chosen = self.better_detour(&minimal, &detours, hops).map(|index| &detours[index]);
         let ways = chosen.map_or(&minimal, |detour| &detour.ways);
@@ -136,15 +137,16 @@ impl Network {
             Some(output) => output,
             None => return false,
         };
-        let (port, class) = (self.port_of_lane(output), self.class_of_lane(output));
+        let (port, lane) = (output / self.lanes, output % self.lanes);
         let again = chosen.is_none() && self.chooses_again(self.router_of_queue(input), port, packet);
         if let Some(detour) = chosen {
             self.settle(packet, Stage::Detour, detour.place);
         } else if !again {
             self.settle(packet, Stage::Direct, 0);
             // Its further hops use the classes after the one that it may have skipped to.
+            let class = self.class_of_channel[(lane % self.lanes_per_traffic_class) as usize];
             let state = &mut self.packets[packet as usize];
-            state.skipped = class.saturating_sub(state.hop.min(self.routes.classes as u8 - 1));
+            state.skipped = class.saturating_sub(state.hop.min(self.routes.settings.classes as u8 - 1));
         }
         self.grant(input, output);
         true
@@ -152,11 +154,8 @@ impl Network {
 
     /// Return the bytes that wait for the emptiest of some ways, with the packet itself.
     fn least_demand(&mut self, ways: &[Way]) -> f64 {
-        let mut least = u32::MAX;
-        for way in ways {
-            least = least.min(self.demand(way.port));
-        }
-        f64::from(least) + f64::from(self.packet_bytes)
+        let least = ways.iter().map(|way| self.demand(way.port)).min().unwrap_or(u32::MAX);
+        f64::from(least) + f64::from(self.packet_bytes())
     }
 
     /// Return the minimal ways of an undecided packet, its detours, and the hops of the minimal path.
@@ -169,28 +168,26 @@ impl Network {
         };
         let mut minimal = Vec::new();
         let direct = way(hop, Leg::Direct, &self.routes);
-        self.routes.find_lightest(at, Towards::Router(goal), direct, &mut minimal);
+        self.routes.find_lightest(at, goal, direct, &mut minimal);
         let undecided = way(hop, Leg::Undecided, &self.routes);
-        let again: Vec<bool> = minimal.iter().map(|way| self.chooses_again(here, way.port, packet)).collect();
-        for (minimal, _) in minimal.iter_mut().zip(&again).filter(|(_, &again)| again) {
-            *minimal = Way { port: minimal.port, ..undecided };
-        }
         // Among several outputs one queue would block packets that go elsewhere: there a minimal packet, which does not need
         // the classes of a detour's second leg, may skip one (bonus cards: Boppana and Chalasani, ISCA 1993). With a single
         // output a second queue would let minimal packets pile up before detours are taken.
-        if minimal.len() > 1 {
-            let next = way(hop + 1, Leg::Direct, &self.routes).first_class;
-            for (way, _) in minimal.iter_mut().zip(&again).filter(|(_, &again)| !again) {
-                way.last_class = next;
+        let next = (minimal.len() > 1).then(|| way(hop + 1, Leg::Direct, &self.routes).first_class);
+        for way in &mut minimal {
+            if self.chooses_again(here, way.port, packet) {
+                *way = Way { port: way.port, ..undecided };
+            } else {
+                way.last_class = next.unwrap_or(way.last_class);
             }
         }
         let mut detours = Vec::new();
-        for index in 0..self.detours {
+        for index in 0..self.routes.settings.detours {
             let place = self.places[via as usize + index];
             if place == u32::MAX {
                 continue;
             }
-            let hops = self.routes.hops(at, Some(place as usize), goal);
+            let hops = self.routes.detours.hops_through(&self.routes.graph, at, place as usize, goal);
             // From a switch without nodes it may be further than between routers with nodes.
             if !self.routes.has_classes(usize::from(hop) + hops as usize) {
                 continue;
@@ -201,7 +198,7 @@ impl Network {
             self.routes.find_lightest(at, towards, of_detour, &mut ways);
             detours.push(Detour { place, hops, ways });
         }
-        let hops = self.routes.hops(at, None, goal);
+        let hops = self.routes.detours.hops(&self.routes.graph, at, goal);
         (minimal, detours, hops)
     }
 
@@ -209,7 +206,7 @@ impl Network {
     fn chooses_again(&self, here: u32, port: u32, packet: u32) -> bool {
         let goal = self.packets[packet as usize].goal as usize;
         let is_in_first = |next: u32| self.routes.graph.is_in_first_group(here as usize, next as usize, goal);
-        self.progressive && self.router_behind(port).map_or(false, is_in_first)
+        self.routes.settings.progressive && self.router_behind(port).map_or(false, is_in_first)
     }
 }
 
@@ -217,9 +214,4 @@ struct Detour {
     place: u32,
     hops: u32,
     ways: Vec<Way>,
-}
-
-/// Return a number below `end` from random bits.
-fn below_usize(bits: u64, end: usize) -> usize {
-    ((u128::from(bits) * end as u128) >> 64) as usize
 }
