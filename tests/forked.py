@@ -91,14 +91,14 @@ def run_small(study: str) -> int:
     from fabricstudy.core.errors import exit_code_of
     from fabricstudy.study.file import load_study
     from fabricstudy.workflow.jobs import read_jobs
-    from fabricstudy.workflow.small import run_stage
     from fabricstudy.workflow.snakefile import check_points
+    from fabricstudy.workflow.stages import main
 
     def work() -> None:
         name = load_study(Path(study)).study
         folder = Path("results") / name
         with Path("small.log").open("w") as log, redirect_stdout(log), redirect_stderr(log):  # as the rule does
-            run_stage("small", ["--study", study, "--batch-cpu-s", "60", "--out", str(folder)])
+            main(["small", "--study", study, "--batch-cpu-s", "60", "--out", str(folder)])
         jobs = read_jobs(folder)
         assert jobs is not None
         check_points({name: jobs})

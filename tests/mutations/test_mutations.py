@@ -115,14 +115,14 @@ def read_result(*given):
 
 RUN = """
 import os, sys
-from fabricstudy.workflow.small import run_stage
-from fabricstudy.workflow import pipeline, jobs
-import fabricstudy.table.__main__, fabricstudy.report.__main__
+from fabricstudy.workflow.stages import main
+from fabricstudy.workflow import small
+import fabricstudy.table.collect, fabricstudy.report.page
 codes = []
 for folder in sys.argv[1:]:
     if (child := os.fork()) == 0:
         os.chdir(folder)
-        run_stage("small", ["--study", "study.yaml", "--batch-cpu-s", "60", "--out", "results/small"])
+        main(["small", "--study", "study.yaml", "--batch-cpu-s", "60", "--out", "results/small"])
         sys.stderr.flush()
         os._exit(0)
     codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))

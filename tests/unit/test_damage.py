@@ -18,7 +18,6 @@ import pytest
 from fabricstudy import cli
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.store import Record, checksummed_line, point_store
-from fabricstudy.table.__main__ import main as make_tables
 from fabricstudy.table.files import read_tables
 from fabricstudy.workflow.jobs import jobs_of, write_jobs
 from fabricstudy.workflow.pipeline import load_pipelines
@@ -94,9 +93,9 @@ class Place:
         """Do what the rule `table` does; leave out what differs from run to run."""
         batch = self.made / "simulate/caminos-all"
         out = self.folder / "tables"
-        files = ["--shards", f"{batch}.jsonl", "--links", f"{batch}.links.parquet"]
+        files = ["--points", f"{batch}.jsonl", "--link-loads", f"{batch}.links.parquet"]
         files += ["--structures", str(self.made / "structure/all.jsonl")]
-        make_tables(["--study", self.study, "--plan", str(self.made), *files, "--out", str(out)])
+        stage(["table", "--study", self.study, "--plan", str(self.made), *files, "--out", str(out)])
         return {
             name: one.drop(columns=FROM_RUN_TO_RUN, errors="ignore") for name, one in read_tables(out).frames().items()
         }

@@ -122,7 +122,8 @@ def test_a_batch_that_is_asked_to_end_while_it_forks_ends(after_run: Workplace) 
     code = """
 import os, signal
 os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGTERM))
-from fabricstudy.workflow.stages import main
+from fabricstudy.workflow.stages import _end_when_asked, main
+_end_when_asked()
 main()
 """
     made = "results/tiny"

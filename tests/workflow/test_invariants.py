@@ -26,7 +26,8 @@ from fabricstudy.table.collect import collect
 from fabricstudy.table.files import read_tables
 from fabricstudy.workflow.jobs import jobs_of, write_jobs
 from fabricstudy.workflow.pipeline import Pipeline, load_pipelines
-from fabricstudy.workflow.small import commands, run_stage
+from fabricstudy.workflow.small import commands
+from fabricstudy.workflow.stages import main
 
 from ..engines.test_bounds import engines
 from ..engines.test_sst import HEADER
@@ -87,7 +88,7 @@ def tables_after(folder: Path, batch_cpu_s: float, cores: int, change: Callable[
     write_jobs(pipeline, jobs, Path("results/same"))
     for stage, arguments in in_order(list(commands(jobs, batch_cpu_s, Path("results/same"))), change):
         if stage != "report":
-            run_stage(stage, [*arguments, "--cores", str(cores)] if stage == "simulate" else arguments)
+            main([stage, *arguments, *(["--cores", str(cores)] if stage == "simulate" else [])])
     found = {"batches": str(len(jobs.batches)).encode()}
     for name, frame in read_tables(Path("results/same/tables")).frames().items():
         of_run = [one.name for one in TABLES.get(name, ()) if not one.compared]

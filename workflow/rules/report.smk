@@ -10,7 +10,7 @@ rule report:
         files=INPUTS.named_files,
         plan=PLAN,
         tables=INPUTS.tables_of_study,
-        machines=INPUTS.drawn_machines,
+        machines=INPUTS.machines_of_study,
         workloads=INPUTS.drawn_workloads,
         histories=INPUTS.drawn_runs,
     output:
@@ -41,7 +41,7 @@ rule report:
     message:
         "Writing the report of {wildcards.study}"
     shell:
-        "python -m fabricstudy.report --study {input.study:q} --plan {params.plan:q}"
+        "python -m fabricstudy.workflow.stages report --study {input.study:q} --plan {params.plan:q}"
         " --tables {params.tables:q} --machines {params.machines:q}"
-        " --workloads {input.workloads:q} --histories {input.histories:q} --out {params.out:q}"
+        " --workloads {input.workloads:q} --drawn {input.histories:q} --out {params.out:q}"
         " > {log:q} 2>&1"

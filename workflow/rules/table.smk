@@ -60,7 +60,7 @@ rule table:
     message:
         "Collecting the tables of {wildcards.study}"
     shell:
-        "python -m fabricstudy.table --study {input.study:q} --plan {params.plan:q}"
-        " --shards {input.points:q} --links {input.links:q} --structures {input.structures:q}"
+        "python -m fabricstudy.workflow.stages table --study {input.study:q} --plan {params.plan:q}"
+        " --points {input.points:q} --link-loads {input.links:q} --structures {input.structures:q}"
         " --analyses {input.analyses:q} --schedules {input.schedules:q} --out {params.out:q}"
         " > {log:q} 2>&1"

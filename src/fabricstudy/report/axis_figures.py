@@ -192,10 +192,10 @@ def _lines(axes: Axes, figure: Figure, data: _Data, part: pd.DataFrame) -> None:
             # Marks of earlier lines are larger, and so visible below equal ones.
             line.set(markersize=1.5 + 3.2 * line.get_linewidth(), markeredgewidth=0.5)
     if figure.show_bound:
-        for (hue, _), bounds in part.sort_values("x").groupby(["hue", "style"], sort=False):
-            axes.plot(
-                bounds["x"], bounds["bound"], color=data.looks.palette[str(hue)], linestyle=_DOTTED, linewidth=1.3
-            )
+        sns.lineplot(
+            part, x="x", y="bound", hue="hue", palette=data.looks.palette, units="style", estimator=None,
+            linestyle=_DOTTED, linewidth=1.3, legend=False, ax=axes,
+        )  # fmt: skip
 
 
 def _bound_text(figure: Figure) -> str:
@@ -225,33 +225,24 @@ def _bars(axes: Axes, figure: Figure, data: _Data, part: pd.DataFrame) -> None:
             for bar in bars:
                 bar.set(edgecolor="#444444", linewidth=0.5, hatch=figure_style.hatch(index, len(hues)))
     if figure.show_bound:
-        centre, half = _centres(data, part, _BAR), 0.42 * _BAR / len(hues)
-        dotted: dict[str, Any] = {"linestyle": (0, (1, 1)), "color": EDGE_COLOUR, "linewidth": 1.6}
-        axes.hlines(part["bound"], centre - half, centre + half, **dotted)
-
-
-def _centres(data: _Data, part: pd.DataFrame, width: float) -> pd.Series[float]:
-    """Return the positions of marks side by side, over all of which labels have this width."""
-    hues, xs = data.looks.hues, [label_text(x) for x in data.xs]
-    shift = part["hue"].map(hues.index) - (len(hues) - 1) / 2
-    return part["x"].map(label_text).map(xs.index) + width * shift / len(hues)
+        sns.barplot(
+            part, y="bound", palette=[EDGE_COLOUR] * len(hues), fill=False, linestyle=(0, (1, 1)), linewidth=1.2,
+            errorbar=None, width=_BAR, **options,
+        )  # fmt: skip
 
 
 def _boxes(axes: Axes, figure: Figure, data: _Data, part: pd.DataFrame) -> None:
-    hues = data.looks.hues
+    options: dict[str, Any] = {
+        "data": part.assign(x=part["x"].map(label_text)), "x": "x", "y": "y", "hue": "hue", "legend": False, "ax": axes,
+        "order": [label_text(x) for x in data.xs], "hue_order": data.looks.hues, "palette": data.looks.palette,
+    }  # fmt: skip
     with warnings.catch_warnings():  # seaborn 0.13 passes an argument that Matplotlib 3.11 deprecates
         warnings.simplefilter("ignore", MatplotlibDeprecationWarning)
         sns.boxplot(
-            part.assign(x=part["x"].map(label_text)), x="x", y="y", hue="hue", order=[label_text(x) for x in data.xs],
-            hue_order=hues, palette=data.looks.palette, saturation=1, width=0.7, gap=0.15, whis=(0, 100), linewidth=0.9,
-            linecolor=EDGE_COLOUR, boxprops={"alpha": 0.45}, legend=False, ax=axes,
+            **options, saturation=1, width=0.8, gap=0.2, whis=(0, 100), linewidth=0.9, linecolor=EDGE_COLOUR,
+            boxprops={"alpha": 0.45},
         )  # fmt: skip
-    # Steps of the golden ratio spread the points evenly and deterministically.
-    offset = 0.42 * (part.groupby(["hue", "x"]).cumcount() * 0.618 % 1 - 0.5) / len(hues)
-    colours = list(part["hue"].map(data.looks.palette))
-    axes.scatter(
-        _centres(data, part, 0.7) + offset, part["y"], s=5, c=colours, zorder=3, rasterized=len(part) > 200
-    )  # fmt: skip
+    sns.swarmplot(**options, dodge=True, size=2.5, zorder=3, rasterized=len(part) > 200)
 
 
 def _handles(figure: Figure, data: _Data) -> list[Any]:

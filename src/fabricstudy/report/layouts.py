@@ -10,6 +10,7 @@ from functools import cached_property
 from math import ceil, prod
 
 import numpy as np
+from scipy.spatial.distance import pdist
 
 from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.model import ConfigError
@@ -305,7 +306,7 @@ def _lay_out_groups(machine: Machine) -> Layout | None:
     for number, middle in enumerate(middles):
         routers_of_group = np.flatnonzero(group == number)
         positions[routers_of_group] = middle + _inside(machine, routers_of_group, middle, FILLED * room)
-        closest = min(closest, _least_gap(positions[routers_of_group]))
+        closest = min(closest, pdist(positions[routers_of_group]).min(initial=np.inf))
     routers = np.arange(machine.routers)
     radius = min(0.42 * closest, 0.3 * room, 0.04)
     paths = straight(machine, positions, routers)
@@ -325,13 +326,6 @@ def _inside(machine: Machine, routers: Ints, middle: Floats, size: float) -> Flo
         wide = np.linspace(-size, size, count) if count > 1 else np.zeros(1)
         positions[chosen] = height * along + wide[:, None] * across
     return positions
-
-
-def _least_gap(positions: Floats) -> float:
-    if len(positions) < 2:
-        return np.inf
-    apart = np.hypot(*(positions[:, None] - positions[None]).transpose(2, 0, 1))
-    return float(apart[np.triu_indices(len(positions), 1)].min())
 
 
 MAX_DRAWN_ROUTERS = 600

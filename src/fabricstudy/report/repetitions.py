@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
@@ -17,10 +16,9 @@ from fabricstudy.study.model import Study
 from fabricstudy.study.seeds import DECIDED, Seeds
 from fabricstudy.table.files import Tables
 from fabricstudy.table.schemas import axes_of
-from fabricstudy.table.select import label_text
 
 from .figure_style import STYLE
-from .text import TextTable, number
+from .text import TextTable, frame_table, number
 
 
 def repetition_sentences(study: Study, tables: Tables) -> Iterator[str]:
@@ -90,18 +88,8 @@ def repetition_tables(tables: Tables) -> tuple[TextTable, TextTable]:
         (tables.orders, ("compared_axis", "left", "right", "seeds", "ratio", "low", "high", "outcome")),
     ):
         axes = [axis for axis in axes_of(frame) if frame[axis].notna().any()] if len(frame) else []
-        rows = [
-            [*(label_text(row[axis]) for axis in axes), *(_cell(row[name]) for name in names)]
-            for row in frame.to_dict("records")
-        ]
-        texts = {len(axes) + place for place, name in enumerate(names) if frame.dtypes.get(name) in ("str", object)}
-        head = (*axes, *(name.replace("_ns", " (ns)").replace("_", " ") for name in names))
-        of_both.append(TextTable(head, rows, frozenset(range(len(axes), len(head))) - texts))
+        of_both.append(frame_table(frame, axes, names))
     return of_both[0], of_both[1]
-
-
-def _cell(value: Any) -> str:
-    return value if isinstance(value, str) else number(value)
 
 
 def seeds_picture(tables: Tables) -> bytes:

@@ -25,6 +25,7 @@ from .text import (
     SummaryColumn,
     TextTable,
     format_number,
+    frame_table,
     min_median_max,
     number,
     range_text,
@@ -388,9 +389,4 @@ def _waits(name: str, runs: pd.DataFrame, axes: list[str], classes: pd.DataFrame
 def _lists(name: str, axes: list[str], lists: pd.DataFrame) -> TextTable:
     of_schedule = lists[lists["schedule"] == name]
     shown = [axis for axis in axes if of_schedule[axis].notna().any()]
-    rows = [
-        [*(label_text(row[axis]) for axis in shown), *(number(row[fact]) for fact in _LIST_FACTS)]
-        for row in of_schedule.to_dict("records")
-    ]
-    head = [*shown, *(fact.replace("_", " ") for fact in _LIST_FACTS)]
-    return TextTable(head, rows, frozenset(range(len(shown), len(head))))
+    return frame_table(of_schedule, shown, _LIST_FACTS)

@@ -44,6 +44,20 @@ def summarise(
     return TextTable(head, written, frozenset(range(len(keys), len(head) - texts)))
 
 
+def frame_table(frame: pd.DataFrame, axes: Sequence[str], columns: Sequence[str]) -> TextTable:
+    """Return the labels on axes and the values of further columns of a frame as text."""
+    rows = [
+        [
+            *(label_text(row[axis]) for axis in axes),
+            *(row[name] if isinstance(row[name], str) else number(row[name]) for name in columns),
+        ]
+        for row in frame.to_dict("records")
+    ]
+    head = (*axes, *(name.replace("_ns", " (ns)").replace("_", " ") for name in columns))
+    texts = {place for place, name in enumerate(columns, len(axes)) if frame.dtypes.get(name) in ("str", object)}
+    return TextTable(head, rows, frozenset(range(len(axes), len(head))) - texts)
+
+
 def min_median_max(column: str, digits: int = 4) -> list[SummaryColumn]:
     """Return the columns min, median and max of a summary."""
     return [(how, reduced(column, how, digits)) for how in ("min", "median", "max")]

@@ -39,6 +39,13 @@ class Screen(Model):
     )
 
 
+def on_engine(planned: PlannedPoint, kind: str) -> PlannedPoint:
+    """Return the point on an engine with its default settings."""
+    engine = EngineSettings.FAMILY.members[kind].model_validate({"kind": kind})
+    point = planned.point.model_copy(update={"engine": engine})
+    return PlannedPoint(point_id(point), planned.machine_id, point)
+
+
 def screening_rows(
     screens: Mapping[str, Screen], rows: Sequence[PointRow], points: Mapping[str, PlannedPoint]
 ) -> Iterator[tuple[PointRow, PlannedPoint]]:
@@ -48,11 +55,7 @@ def screening_rows(
         combination = (row.experiment, *row.labels.values())
         if row.experiment in screens and combination not in seen:
             seen.add(combination)
-            kind = screens[row.experiment].engine
-            engine = EngineSettings.FAMILY.members[kind].model_validate({"kind": kind})
-            planned = points[row.point_id]
-            point = planned.point.model_copy(update={"engine": engine})
-            twin = PlannedPoint(point_id(point), planned.machine_id, point)
+            twin = on_engine(points[row.point_id], screens[row.experiment].engine)
             nothing = (None,) * len(row.job_names)
             yield replace(row, experiment=SCREENING, point_id=twin.point_id, baseline_ids=nothing), twin
 

@@ -11,10 +11,11 @@ from itertools import islice
 from math import ceil
 
 from fabricstudy.core.columns import SPOT_CHECK
-from fabricstudy.engine.point import PlannedPoint, point_id
+from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.engine.registry import engine_of
 from fabricstudy.engine.settings import EngineSettings
 
+from .screening import on_engine
 from .sweep import PointRow
 
 MIN_SAMPLE, SAMPLE_SHARE = 10, 0.03
@@ -46,8 +47,10 @@ def plan_spot_check(
 
     row_of = {row.point_id: row for row in reversed(rows) if is_checked(points[row.point_id].point.engine)}
     for engine in dict.fromkeys(points[name].point.engine for name in row_of):
-        twins = {name: _on_checking_engine(points[name]) for name in row_of if points[name].point.engine == engine}
-        for name, twin in _drawn(points, twins, _sample(len(twins), all_engines) if sample is None else sample).items():
+        of_engine = [name for name in row_of if points[name].point.engine == engine]
+        twins = {name: on_engine(points[name], str(engine.checked_by)) for name in of_engine}
+        by_default = max(MIN_SAMPLE, ceil(SAMPLE_SHARE * len(twins))) if all_engines or len(twins) >= SMALL else 0
+        for name, twin in _drawn(points, twins, by_default if sample is None else sample).items():
             labels = {axis: None if axis in engine_axes else label for axis, label in row_of[name].labels.items()}
             checks.append((replace(row_of[name], labels=labels), twin))
     paired: list[PointRow] = []
@@ -55,17 +58,6 @@ def plan_spot_check(
         first = replace(row, experiment=SPOT_CHECK, baseline_ids=(None,) * len(row.job_names))
         paired += [first, replace(first, point_id=twin.point_id)]
     return paired, [twin for _, twin in checks]
-
-
-def _on_checking_engine(planned: PlannedPoint) -> PlannedPoint:
-    name = planned.point.engine.checked_by
-    checking = EngineSettings.FAMILY.members[str(name)].model_validate({"kind": name})
-    point = planned.point.model_copy(update={"engine": checking})
-    return PlannedPoint(point_id(point), planned.machine_id, point)
-
-
-def _sample(points: int, asked: bool) -> int:
-    return max(MIN_SAMPLE, ceil(SAMPLE_SHARE * points)) if asked or points >= SMALL else 0
 
 
 def _drawn(

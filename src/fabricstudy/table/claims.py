@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import accumulate
-from math import comb
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import bdtr
 
 from fabricstudy.core.arrays import Floats
 from fabricstudy.core.columns import (
@@ -268,15 +267,15 @@ class _Sample:
 def values_outside(count: int) -> int:
     """Return how many of `count` ordered values are below a 95 % interval of their median, and above it.
 
-    The 2.5 % quantile of the binomial distribution with probability 1/2, less 1; `scipy.stats` takes a second to load.
+    The 2.5 % quantile of the binomial distribution with probability 1/2, less 1.
 
     Examples
     --------
     >>> values_outside(5), values_outside(6), values_outside(20)
     (0, 0, 5)
     """
-    up_to = accumulate(comb(count, below) for below in range(count + 1))
-    return max(next(below for below, sets in enumerate(up_to) if sets >= 0.025 * 2**count) - 1, 0)
+    at_most = bdtr(np.arange(count + 1), count, 0.5)
+    return max(int(np.searchsorted(at_most, 0.025)) - 1, 0)
 
 
 def _gather(query: SimpleMeasure, tables: Tables) -> tuple[pd.DataFrame, list[str]]:

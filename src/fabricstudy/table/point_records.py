@@ -3,19 +3,51 @@
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fabricstudy.core.columns import DONE, TABLES
-from fabricstudy.core.store import Record
+from fabricstudy.core.phrasing import count_noun
+from fabricstudy.core.store import Record, read_checksummed
+from fabricstudy.engine.validity import is_current
+from fabricstudy.study.plan import Plan
+
+from .files import TableError
 
 _SUFFIXES = {"simulated": "", "routes": "_routes"}
 SHARES = tuple(f"{name}{suffix}" for suffix in _SUFFIXES.values() for name in ("mls", "tls", "links_shared"))
 """Columns of link sharing of a job, as simulated and by the routes alone."""
 
 _NUMBERS = {column.name for table in TABLES.values() for column in table if column.type in ("number", "any number")}
+
+
+def read_point_records(shards: Iterable[Path], plan: Plan) -> Iterator[Record]:
+    """Yield the records of points; refuse those that may be out of date, and mark damaged ones."""
+    damaged: list[str] = []
+    read: set[str] = set()
+    for path in sorted(shards):
+        for number, record in read_checksummed(path):
+            if record is None:
+                damaged.append(f"{path}, line {number}")
+                continue
+            read.add(record["point_id"])
+            point = plan.points.get(record["point_id"])
+            if point is not None and not is_current(record, point.point, of_any_program=True):
+                problem = f"{record['point_id']} was simulated by another version of the code"
+                remedy = "repeat outdated simulations: add --forceall, or --forcerun simulate"
+                raise TableError(f"{path}: {problem}; {remedy}")
+            yield record
+    lost = [point_id for point_id in plan.points if point_id not in read]
+    if lost and not damaged:
+        problem = f"{plan.study.study}: {count_noun(len(lost), 'point')} without a record, such as {lost[0]}"
+        raise TableError(f"{problem}; run the study first", "study-changed")
+    if damaged:
+        # The point of a damaged line is unknown.
+        reason = f"damaged: {'; '.join(damaged)}; remove the file and run the same command again"
+        yield from ({"point_id": point_id, "status": "damaged", "reason": reason} for point_id in lost)
 
 
 class ColumnBuilder:

@@ -17,13 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import stdtrit
 
 from fabricstudy.core.arrays import Floats
 from fabricstudy.core.columns import DONE, UNDECIDED, names_of
@@ -58,11 +57,6 @@ class Interval:
         return self.low > 1 or self.high < 1
 
 
-@cache
-def _quantile(error: float, degrees: int) -> float:
-    return float(stats.t.ppf(1 - error / 2, degrees))
-
-
 def stein_seeds(first: Floats, half_width: float, most: int) -> int:
     """Return how many seeds give an interval of this relative half width.
 
@@ -80,7 +74,7 @@ def stein_seeds(first: Floats, half_width: float, most: int) -> int:
     >>> stein_seeds(np.array([1.0, 1.0, 1.0]), 0.02, 30), stein_seeds(np.array([1.0, 1.01, 0.99]), 0.02, 30)
     (3, 5)
     """
-    scale = _quantile(ERROR, len(first) - 1) * np.log(first).std(ddof=1) / np.log1p(half_width)
+    scale = stdtrit(len(first) - 1, 1 - ERROR / 2) * np.log(first).std(ddof=1) / np.log1p(half_width)
     return int(np.clip(np.ceil(scale**2), len(first), most))
 
 
@@ -96,7 +90,7 @@ def look_interval(values: Floats) -> Interval:
 
 def _interval(values: Floats, of_variance: Floats, error: float) -> Interval:
     mean = np.log(values).mean()
-    half = _quantile(error, len(of_variance) - 1) * of_variance.std(ddof=1) / np.sqrt(len(values))
+    half = stdtrit(len(of_variance) - 1, 1 - error / 2) * of_variance.std(ddof=1) / np.sqrt(len(values))
     return Interval(*(float(value) for value in np.exp((mean, mean - half, mean + half))))
 
 
@@ -173,7 +167,7 @@ class Order:
         """Seeds that decide it if mean and variance stay, up to ten times the most that are allowed."""
         logarithms, limit = np.log(self.ratios), self.left.rule.most_estimated
         seeds = np.arange(len(logarithms), limit)
-        half_widths = stats.t.ppf(1 - ERROR / 4, seeds - 1) * logarithms.std(ddof=1) / np.sqrt(seeds)
+        half_widths = stdtrit(seeds - 1, 1 - ERROR / 4) * logarithms.std(ddof=1) / np.sqrt(seeds)
         enough = seeds[half_widths < abs(logarithms.mean())]
         return int(enough[0]) if len(enough) else limit
 

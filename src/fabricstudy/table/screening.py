@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import stdtr
 
 from fabricstudy.core.arrays import Floats
 from fabricstudy.core.columns import DONE, SCREENING, names_of
@@ -56,13 +56,13 @@ class Screened:
         distance = np.log(self.over_fastest)
         if spread == 0:
             return np.where(distance > 0, 0.0, 0.5)
-        return np.asarray(stats.t.sf(distance / spread, max(1, len(self.errors) - 1)))
+        return np.asarray(stdtr(max(1, len(self.errors) - 1), -distance / spread))
 
     @property
     def outcomes(self) -> list[str]:
         """Whether and why each combination is simulated."""
         most = ceil(self.screen.keep * len(self.rows))
-        rank = stats.rankdata(self.over_fastest, method="min")
+        rank = pd.Series(self.over_fastest).rank(method="min")
         front = self.screen.or_ == "front"
         return [
             ("nearest to the front" if front else "among the fastest") if place <= most

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import stdtr
 
 from fabricstudy.core.arrays import Bools, Floats
 from fabricstudy.core.errors import FabricstudyError
@@ -59,7 +59,7 @@ def miss_probability(bound_ns: Floats, limit_ns: Floats, ratios: Floats, proven:
     spread = max(logs.std(ddof=1), 1e-9) * np.sqrt(1 + 1 / len(logs))
     with np.errstate(divide="ignore"):
         distance = (np.log(limit_ns / bound_ns) - logs.mean()) / spread
-    return np.where(proven & (bound_ns >= limit_ns), 0.0, stats.t.cdf(distance, len(logs) - 1))
+    return np.where(proven & (bound_ns >= limit_ns), 0.0, stdtr(len(logs) - 1, distance))
 
 
 def check_estimates(study: Study, file: Path) -> None:

@@ -63,10 +63,9 @@ class ScheduleJob(BaseModel):
 
 
 class ReportJob(BaseModel):
-    """The report, with the chunks of the machines, workloads and runs that figures draw."""
+    """The report, with the chunks of the workloads and runs that figures draw."""
 
     digest: str
-    machines: list[str]
     workloads: list[str]
     schedules: list[str]
 
@@ -163,7 +162,6 @@ def jobs_of(pipeline: Pipeline) -> StudyJobs:
         table=pipeline.code("table"),
         report=ReportJob(
             digest=pipeline.code("report"),
-            machines=list(machines),
             workloads=list(pipeline.workload_chunks) if pipeline.plan.draws_machines else [],
             schedules=[name for name, chunk in pipeline.run_chunks.items() if chunk.drawn],
         ),

@@ -71,7 +71,7 @@ class Progress:
         used_s = sum(ended.used_cpu_s for ended in done.values())
         recorded = all_ended.keys() | self._unchecked | damaged
         left = {key: point for key, point in self._pipeline.plan.points.items() if key not in recorded}
-        possible = [key for key, point in left.items() if _engine(point) not in self._missing]
+        possible = [key for key, point in left.items() if point.point.engine.kind not in self._missing]
         left_s = sum(self._cost_s[key] for key in possible)
         pace = self._pace(time.time())
         counts = Counter(ended.status for ended in all_ended.values())
@@ -161,10 +161,6 @@ class Progress:
         start = max(now - PACE_S, min(ended.started for ended in recent.values()))
         parts = {key: (e.ended - max(e.started, start)) / max(e.ended - e.started, 1e-9) for key, e in recent.items()}
         return sum(self._cost_s[key] * part for key, part in parts.items()) / max(now - start, 1.0)
-
-
-def _engine(point: PlannedPoint) -> str:
-    return point.point.engine.kind
 
 
 def _cost_s(point: PlannedPoint) -> float:

@@ -1,59 +1,10 @@
-"""All stages of a small study in one process: as jobs of their own, they would mostly start Python."""
+"""The jobs of all stages of a study, for one process: as jobs of Snakemake, they would mostly start Python."""
 
-from __future__ import annotations
-
-import argparse
-import sys
 from collections.abc import Iterator
-from contextlib import redirect_stdout
-from importlib import import_module
 from pathlib import Path
 
-from fabricstudy.core.errors import FabricstudyError
-
-from .jobs import StudyJobs, jobs_of, load_studies, read_jobs, write_jobs
-from .pipeline import BATCH_CPU_S, load_pipelines
-from .snakefile import REPORTS, RESULTS, Inputs, lock_studies, unlock
-
-_MODULES = {"table": "fabricstudy.table.__main__", "report": "fabricstudy.report.__main__"}
-
-
-def make_study(args: argparse.Namespace) -> None:
-    """Do all stages of a small study in one process."""
-    (pipeline,) = load_pipelines(str(args.study), batch_cpu_s=args.batch_cpu_s).values()
-    jobs = jobs_of(pipeline)
-    write_jobs(pipeline, jobs, args.out)
-    for stage, arguments in commands(jobs, args.batch_cpu_s, args.out):
-        run_stage(stage, arguments)
-
-
-def make_tables_and_report(name: str) -> None:
-    """Make the tables and the report of a study that has run. Raises FabricstudyError if it has not."""
-    ((study, jobs),) = load_studies(name, BATCH_CPU_S).items()
-    known = read_jobs(RESULTS / study)
-    inputs = Inputs({study: jobs})
-    needed = [*inputs.machines(study), *inputs.workloads(study), *inputs.simulations(study)]
-    missing = [RESULTS / study] if known is None else [path for path in needed if not Path(path).exists()]
-    if known is not None and known.identity != jobs.identity:
-        problem = f"{RESULTS / study}: the results are those of another study '{study}', or before a change of it"
-        raise FabricstudyError(f"{problem}; run this study first", "study-changed")
-    if missing:
-        raise FabricstudyError(f"{missing[0]}: not there, the study is not done; run it first", "file-not-found")
-    locked = lock_studies([study])
-    try:
-        for stage, arguments in commands(jobs, BATCH_CPU_S, RESULTS / study):
-            if stage in _MODULES:
-                with redirect_stdout(sys.stderr):
-                    run_stage(stage, arguments)
-    finally:
-        unlock(locked)
-
-
-def run_stage(stage: str, arguments: list[str]) -> None:
-    """Do one job of a stage, as its rule does."""
-    module = _MODULES.get(stage)
-    main = import_module(module or "fabricstudy.workflow.stages").main
-    main(arguments if module else [stage, *arguments])
+from .jobs import StudyJobs
+from .snakefile import REPORTS
 
 
 def commands(jobs: StudyJobs, batch_cpu_s: float, base: Path) -> Iterator[tuple[str, list[str]]]:
@@ -92,11 +43,11 @@ def commands(jobs: StudyJobs, batch_cpu_s: float, base: Path) -> Iterator[tuple[
     for analysis, table in zip(jobs.analyses, analyses, strict=True):
         yield "analysis", ["--study", str(jobs.file), "--name", analysis, "--out", table]
     yield "table", [
-        *study, "--shards", *shards, "--links", *links, "--structures", *structures, "--analyses", *analyses,
+        *study, "--points", *shards, "--link-loads", *links, "--structures", *structures, "--analyses", *analyses,
         "--schedules", *(f"{stem}.jsonl" for stem in schedules), "--out", f"{base}/tables",
     ]  # fmt: skip
     drawn = [f"{base}/schedule/{runs}.history.parquet" for runs in jobs.report.schedules]
     yield "report", [
         *study, "--tables", f"{base}/tables", "--machines", *folders, "--workloads", *workloads,
-        "--histories", *drawn, "--out", str(base.parents[1] / REPORTS / base.name),
+        "--drawn", *drawn, "--out", str(base.parents[1] / REPORTS / base.name),
     ]  # fmt: skip

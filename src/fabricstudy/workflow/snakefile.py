@@ -198,9 +198,6 @@ class Inputs:
         named = [f"{stage}/{name}" for stage, names in (*stages, ("analysis", jobs.analyses)) for name in names]
         return [f"{folder}/{name}.jsonl" for name in (["small"] if self._small else [*named, "table", "report"])]
 
-    def drawn_machines(self, wildcards: Any) -> list[str]:
-        return self._definitions(wildcards.study, self._studies[wildcards.study].report.machines)
-
     def drawn_workloads(self, wildcards: Any) -> list[str]:
         return self._named(wildcards.study, "workload", self._studies[wildcards.study].report.workloads, ".parquet")
 

@@ -1,4 +1,4 @@
-"""The stages before the tables: ``python -m fabricstudy.workflow.stages plan|machine|structure|workload|...``.
+"""The stages of a study: ``python -m fabricstudy.workflow.stages plan|machine|structure|workload|...``.
 
 Only `plan` plans; the others read its plan, and the outputs of earlier stages.
 """
@@ -20,6 +20,7 @@ from fabricstudy.core.log import enable_logging
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fabricstudy.core.store import Record
     from fabricstudy.engine.point_file import PointsOfPlan
     from fabricstudy.study.model import Study
     from fabricstudy.study.plan import Plan
@@ -39,9 +40,15 @@ def plan_study(args: argparse.Namespace) -> None:
 
 def make_small_study(args: argparse.Namespace) -> None:
     """Do all stages of a small study in one process."""
-    from .small import make_study
+    from .jobs import jobs_of, write_jobs
+    from .pipeline import load_pipelines
+    from .small import commands
 
-    make_study(args)
+    (pipeline,) = load_pipelines(str(args.study), batch_cpu_s=args.batch_cpu_s).values()
+    jobs = jobs_of(pipeline)
+    write_jobs(pipeline, jobs, args.out)
+    for stage, arguments in commands(jobs, args.batch_cpu_s, args.out):
+        main([stage, *arguments])
 
 
 def define_machines(args: argparse.Namespace) -> None:
@@ -151,6 +158,47 @@ def run_schedules(args: argparse.Namespace) -> None:
     print(f"{len(chunk.runs)} runs in {time.process_time() - start_s:.2f} s of processor time")
 
 
+def make_tables(args: argparse.Namespace) -> None:
+    """Collect the records of a study into its tables and measure its claims."""
+    from dataclasses import replace
+
+    from fabricstudy.structure.stage import read_structures
+    from fabricstudy.study.plan import study_identity
+    from fabricstudy.table.collect import collect
+    from fabricstudy.table.files import read_analyses, read_shard, write_tables
+    from fabricstudy.table.point_records import read_point_records
+    from fabricstudy.table.schedules import schedule_of, schedule_tables
+
+    plan = _plan(args)
+    analyses = read_analyses(args.analyses)
+    runs: dict[str, list[Record]] = {}
+    for path in args.schedules:
+        runs.setdefault(schedule_of(path), []).extend(read_shard(path))
+    schedules = schedule_tables(plan, runs, [path.with_suffix(".parquet") for path in args.schedules])
+    structures = (structure for path in args.structures for structure in read_structures(path))
+    records = read_point_records(args.points, plan)
+    tables = collect(plan, records, structures, analyses, schedules, args.link_loads)
+    identity = study_identity(args.study.read_bytes(), plan)
+    write_tables(replace(tables, analyses={}), args.out, identity)  # tables of analyses are inputs
+
+
+def make_report(args: argparse.Namespace) -> None:
+    """Draw the figures of a study and write its page."""
+    from fabricstudy.core.columns import DONE
+    from fabricstudy.core.phrasing import points_done
+    from fabricstudy.report.figure_style import InputFiles
+    from fabricstudy.report.page import write_report
+    from fabricstudy.table.files import read_tables
+
+    plan, tables = _plan(args), read_tables(args.tables)
+    inputs = InputFiles(tuple(args.machines), tuple(args.workloads), tuple(args.drawn))
+    write_report(plan, tables, args.study.read_bytes(), str(args.study), args.out, inputs)
+    counts = tables.points.drop_duplicates("point_id")["status"].value_counts()
+    lost = ", ".join(f"{count} {status}" for status, count in counts.drop(DONE, errors="ignore").items())
+    ending = points_done(counts.get(DONE, 0), counts.sum()) + f" ({lost}: see Failures)" * bool(lost)
+    print(f"{plan.study.study}: {ending if plan.study.simulates else 'analyses done'}; {args.out}/index.html")
+
+
 def _changed(args: argparse.Namespace) -> FabricstudyError:
     problem = f"{args.study}: the study was changed while it ran, and has no {args.name} now"
     return FabricstudyError(f"{problem}; start Snakemake again", "study-changed")
@@ -205,19 +253,26 @@ _STAGES = {
     ),
     "analysis": (make_analysis, ("name",)),
     "schedule": (run_schedules, ("plan", "batch-cpu-s", "name", "points", "jobs", "histories")),
+    "table": (make_tables, ("plan", "points", "link-loads", "structures", "analyses", "schedules")),
+    "report": (make_report, ("plan", "tables", "machines", "workloads", "drawn")),
 }
 """What each stage does, and its arguments besides ``--study`` and ``--out``."""
 
 _ARGUMENTS: dict[str, dict[str, object]] = {
     "plan": {"type": Path, "required": True, "help": "folder of the plan, results/STUDY"},
-    "machines": {"type": Path, "nargs": "+", "required": True, "help": "folders of machine definitions"},
-    "structures": {"type": Path, "nargs": "+", "required": True, "help": "structures of machines, JSON lines"},
-    "workloads": {"type": Path, "nargs": "*", "required": True, "help": "workload definitions, Parquet"},
+    "machines": {"type": Path, "nargs": "*", "default": [], "help": "folders of machine definitions"},
+    "structures": {"type": Path, "nargs": "*", "default": [], "help": "structures of machines, JSON lines"},
+    "workloads": {"type": Path, "nargs": "*", "default": [], "help": "workload definitions, Parquet"},
     "points": {"type": Path, "nargs": "*", "default": [], "help": "records of points, JSON lines"},
     "needed": {"type": Path, "nargs": "*", "default": [], "help": "ids of the needed points, JSON"},
     "ids": {"nargs": "+", "required": True, "help": "ids of machines"},
     "name": {"required": True, "help": "name of the chunk, batch, analysis or runs"},
     "results": {"type": Path, "required": True, "help": "folder of the caches"},
+    "analyses": {"type": Path, "nargs": "*", "default": [], "help": "tables of analyses, Parquet"},
+    "schedules": {"type": Path, "nargs": "*", "default": [], "help": "records of runs, JSON lines"},
+    "link-loads": {"type": Path, "nargs": "*", "default": [], "help": "links of points, Parquet"},
+    "tables": {"type": Path, "required": True, "help": "folder of the tables"},
+    "drawn": {"type": Path, "nargs": "*", "default": [], "help": "histories of runs that are drawn, Parquet"},
     "links": {"type": Path, "required": True, "help": "file for the links of points, Parquet"},
     "jobs": {"type": Path, "required": True, "help": "file for the jobs of schedules, Parquet"},
     "histories": {"type": Path, "required": True, "help": "file for the histories of runs that are drawn, Parquet"},
@@ -241,9 +296,9 @@ def main(arguments: list[str] | None = None) -> None:
     args = parser.parse_args(arguments)
     if args.verbose:
         enable_logging()
-    _end_when_asked()
     args.work(args)
 
 
 if __name__ == "__main__":
+    _end_when_asked()
     sys.exit(exit_code_of(main))

@@ -18,7 +18,6 @@ from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.core.columns import METRICS
 from fabricstudy.engine.settings import Network
 from fabricstudy.report import page, study_setup
-from fabricstudy.report.__main__ import main
 from fabricstudy.report.figures import RenderedFigure
 from fabricstudy.report.page import MAX_ROUTERS_DRAWN, render, write_report
 from fabricstudy.report.summaries import below_bounds, bounds
@@ -29,6 +28,7 @@ from fabricstudy.study.plan import plan
 from fabricstudy.study.plan_file import write_plan
 from fabricstudy.table.files import write_tables
 from fabricstudy.table.select import label_text
+from fabricstudy.workflow.stages import main
 
 from .conftest import FIGURES, HOSTILE, STUDY, Case
 
@@ -374,6 +374,7 @@ def test_the_command_line_writes_the_same_page_each_time(
     for name in ("one", "two"):
         main(
             [
+                "report",
                 "--study",
                 str(case.file),
                 "--plan",

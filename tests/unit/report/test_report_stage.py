@@ -14,7 +14,8 @@ from tests.unit.table.test_link_loads import STUDY
 
 from fabricstudy.workflow.jobs import jobs_of, write_jobs
 from fabricstudy.workflow.pipeline import load_pipelines
-from fabricstudy.workflow.small import commands, run_stage
+from fabricstudy.workflow.small import commands
+from fabricstudy.workflow.stages import main
 
 FIGURES: list[dict[str, Any]] = [
     {"id": "machine", "kind": "machine", "title": "M", "load": "bytes", "columns": "routing"},
@@ -43,8 +44,8 @@ fabricstudy.workload.placing._allocate = subprocess.Popen = refused
 for kind in Topology.FAMILY.members.values():
     kind.build = refused
 
-from fabricstudy.report.__main__ import main
-main(sys.argv[1:])
+from fabricstudy.workflow.stages import main
+main(["report", *sys.argv[1:]])
 """
 
 
@@ -56,7 +57,7 @@ def test_report_does_the_work_of_no_other_stage(tmp_path: Path, monkeypatch: pyt
     write_jobs(pipeline, jobs, Path("results/drawn"))
     *others, (_, arguments) = commands(jobs, 60.0, Path("results/drawn"))
     for stage, of_stage in others:
-        run_stage(stage, of_stage)
+        main([stage, *of_stage])
     done = subprocess.run([sys.executable, "-c", ALONE, *arguments], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     pictures = {path.stem for path in Path("reports/drawn/figures").glob("*.svg")}

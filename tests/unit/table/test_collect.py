@@ -22,12 +22,12 @@ from fabricstudy.engine.validity import fingerprint
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.study.plan_file import write_plan
-from fabricstudy.table.__main__ import main
 from fabricstudy.table.agreement import engine_names
 from fabricstudy.table.collect import collect
 from fabricstudy.table.files import TableError, read_shard, read_tables, write_csv, write_tables
 from fabricstudy.table.point_records import PointRecords
 from fabricstudy.table.schemas import axes_of
+from fabricstudy.workflow.stages import main
 
 STUDY: dict[str, Any] = {
     "study": "two",
@@ -498,7 +498,7 @@ def test_files_say_what_the_tables_say(tmp_path: Path) -> None:
 def study_and_plan(of: Plan, folder: Path) -> list[str]:
     """Write the plan as its rule does, and give the arguments that name it."""
     write_plan(of, folder, lambda one: {})
-    return ["--study", str(folder / "study.yaml"), "--plan", str(folder)]
+    return ["table", "--study", str(folder / "study.yaml"), "--plan", str(folder)]
 
 
 def shard(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -518,7 +518,7 @@ def test_the_command_repeats_byte_by_byte_however_the_points_were_batched(tmp_pa
             *study_and_plan(of, tmp_path),
             "--out",
             str(tmp_path / name),
-            "--shards",
+            "--points",
             *map(str, given),
         ]
         main([*arguments, "--structures", str(machines)])
@@ -534,7 +534,7 @@ def test_a_damaged_record_is_a_row_that_says_so_and_leaves_the_others(tmp_path: 
     lines = file.read_text().splitlines(keepends=True)
     lines[3] = lines[3].replace('"jobs"', '"jobz"')
     file.write_text("".join(lines))
-    arguments = [*study_and_plan(of, tmp_path), "--out", str(tmp_path / "out"), "--shards", str(file)]
+    arguments = [*study_and_plan(of, tmp_path), "--out", str(tmp_path / "out"), "--points", str(file)]
     main([*arguments, "--structures", str(shard(tmp_path / "machines.jsonl", structures(of)))])
     points = read_tables(tmp_path / "out").points.set_index("point_id")
     assert points.loc[rows[3]["point_id"], "status"] == "damaged"
@@ -553,7 +553,7 @@ def test_records_of_other_code_are_refused_and_of_another_program_are_not(
         marks[part] = "other"
         rows.append(row | {"fingerprint": "-".join(marks)})
     file = shard(tmp_path / "a.jsonl", rows)
-    arguments = [*study_and_plan(of, tmp_path), "--out", str(tmp_path / "out"), "--shards", str(file)]
+    arguments = [*study_and_plan(of, tmp_path), "--out", str(tmp_path / "out"), "--points", str(file)]
     with pytest.raises(TableError, match=r"a\.jsonl: p\w+ was .* --forcerun") if is_refused else nullcontext():
         main(arguments)
     assert (tmp_path / "out").exists() != is_refused
