@@ -242,7 +242,8 @@ def _boxes(axes: Axes, figure: Figure, data: _Data, part: pd.DataFrame) -> None:
             **options, saturation=1, width=0.8, gap=0.2, whis=(0, 100), linewidth=0.9, linecolor=EDGE_COLOUR,
             boxprops={"alpha": 0.45},
         )  # fmt: skip
-    sns.swarmplot(**options, dodge=True, size=2.5, zorder=3, rasterized=len(part) > 200)
+    np.random.seed(0)  # seaborn draws the jitter by the global generator
+    sns.stripplot(**options, dodge=True, jitter=0.2, size=2.5, zorder=3, rasterized=len(part) > 200)
 
 
 def _handles(figure: Figure, data: _Data) -> list[Any]:
