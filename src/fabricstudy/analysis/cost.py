@@ -48,6 +48,10 @@ class Cost(Analysis, kind="cost"):
     )
     without: tuple[str, ...] = Field((), description="link classes to leave out, with their ports; default: none")
 
+    @property
+    def predicted_cpu_s(self) -> float:
+        return 0.5
+
     def other_prices(self) -> tuple[str, dict[str, Analysis]]:
         others = self.prices.others().values()
         return self.prices.title, {other.title: self.model_copy(update={"prices": other}) for other in others}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from .pipeline import Pipeline
 
 START_CPU_S = {
-    "plan": 1.0, "machine": 0.8, "structure": 0.9, "workload": 0.7, "simulate": 0.9, "schedule": 0.9,
+    "plan": 1.2, "machine": 0.8, "structure": 0.7, "workload": 0.7, "simulate": 0.9, "schedule": 0.9,
     "analysis": 0.9, "table": 1.9, "report": 2.2,
 }  # fmt: skip
 """Of a job of each rule, mostly imports."""
@@ -16,7 +16,7 @@ START_CPU_S = {
 PLAN_POINT_CPU_S = 1.2e-3
 """Of the plan for each point."""
 BUILD_CPU_S, CABLE_CPU_S = 0.02, 2e-6
-STRUCTURE_CPU_S, PAIR_CPU_S = 0.6, 5e-7
+STRUCTURE_CPU_S, PAIR_CPU_S = 0.3, 5e-7
 """Of the distances and the bisection of a machine, and of each pair of its routers."""
 ROW_CPU_S, FIGURE_CPU_S = 2e-3, 0.7
 """Of the tables and the report for each row of a point, and of each figure."""

@@ -12,7 +12,6 @@ import numpy as np
 from fabricstudy.core.arrays import Array, Bools, Floats, Int32s, Integers, Ints
 from fabricstudy.core.input_files import MAX_RANKS, MAX_TRAFFIC_BYTES, InputFileError
 
-from .critical_path import find_cycle
 from .operations import CALC, ENDED, MAX_STREAMS, RECEIVE, SEND, STARTED, Operations, renumbered
 
 ANY = -1
@@ -300,6 +299,9 @@ def _unmatched(listing: Listing, sends: Ints, of_sends: Ints, receives: Ints, of
 
 
 def _check_cycles(operations: Operations, where: Callable[[int], str]) -> None:
+    # Imports numba, which planning does not need.
+    from .critical_path import find_cycle
+
     found = find_cycle(operations)
     if found:
         listed = ", ".join(str(operation) for operation in found[:10]) + (", ..." if len(found) > 10 else "")

@@ -1,5 +1,7 @@
 """Cost of CAMINOS."""
 
+from fabricstudy.routing.adaptive import Adaptive
+
 from ..cost_model import WorkCounts, messages_of, network_traffic, offered_factor, port_doublings
 from ..point import Point
 from .clock import phit_bytes
@@ -21,7 +23,7 @@ def work(point: Point) -> WorkCounts:
     """Count phits and packets in routers, messages, and parts of the machine.
 
     A waiting packet repeats its request in each cycle, so phits under contention cost more: those of nodes that send
-    many messages at once.
+    many messages at once. With a choice, it requests several links.
     """
     machine = point.machine
     phits = network_traffic(point, phit_bytes(point))
@@ -30,6 +32,7 @@ def work(point: Point) -> WorkCounts:
     # Each doubling adds about the same to the time of a phit: 0.2 us per router with 600 ports, 0.5 us with 4000.
     doublings = port_doublings(point) * (1.0 if point.offered is None else offered_factor(point, OFFERED_DOUBLING))
     uncached = min(max(0.0, (ports - CACHED_PORTS) / (PORTS - CACHED_PORTS)), 1.0)
+    chooses = isinstance(point.routing, Adaptive) or not point.routing.minimal
     counts = {"run": 1.0, "message": messages_of(point), "cable": float(machine.cables)}
     return WorkCounts(
         cpu=counts
@@ -38,6 +41,7 @@ def work(point: Point) -> WorkCounts:
             "packet in a router, each doubling of ports": packets.in_routers * doublings,
             "phit in a router, not cached": phits.in_routers * uncached,
             "phit in a router, under contention": phits.contended_in_routers,
+            "phit with a choice, each doubling of ports": phits.in_routers * doublings if chooses else 0.0,
         },
         memory=counts
         # Of offered traffic only messages under way are kept.
