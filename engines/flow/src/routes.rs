@@ -270,9 +270,14 @@ impl Routes {
         path
     }
 
+    /// Return whether a router is a goal of lightest paths, or belongs to a group that is one.
+    fn is_in(&self, router: usize, goal: usize) -> bool {
+        router == goal || self.detours.towards(self.detours.place(router)) == goal
+    }
+
     /// Go on by links drawn from the lightest paths, until the packet is there, or has met its goal.
     fn walk(&mut self, mut at: usize, towards: usize, goal: usize, path: &mut Vec<u32>) -> usize {
-        while ![goal, towards].contains(&at) && self.detours.towards(self.detours.place(at)) != towards {
+        while at != goal && !self.is_in(at, towards) {
             let exits = self.lightest(at, towards);
             let exit = self.drawn_exit(&exits);
             path.push(exit.link);

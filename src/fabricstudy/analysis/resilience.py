@@ -158,7 +158,7 @@ def full_load(machine: Machine, rates: Floats) -> float:
     """Return the load at which the bottleneck cable is full under minimal routing; `rates` [from, to] are of load 1."""
     between = rates * machine.host.bandwidth_Bps
     np.fill_diagonal(between, 0.0)
-    busiest = machine.busiest_s(MinimalRoutes(machine).loads_between(between))
+    busiest = machine.bottleneck_s(MinimalRoutes(machine).loads_between(between))
     return 1 / busiest if busiest else np.inf
 
 

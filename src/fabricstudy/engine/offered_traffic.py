@@ -88,7 +88,8 @@ def attempt_offered(
     if not engine.runs_offered:
         record["latency"] = row
         return
-    record["runs"], runs.bound = [], bound.load
+    record["runs"] = []
+    runs.bound = bound.load
     if offered.load == SATURATION:
         run, found = search_saturation(runs, offered.tolerance, bound.load)
         row |= found | {"over_bound": found["saturation_load"] / bound.load}
@@ -99,7 +100,7 @@ def attempt_offered(
     record["latency"] = row
     if run.link_bytes is not None:
         np.save(folder / LINKS, run.link_bytes)
-        record["latency"]["link_max"] = machine.busiest_s(run.link_bytes) * 1e9 / run.window_ns
+        record["latency"]["link_max"] = machine.bottleneck_s(run.link_bytes) * 1e9 / run.window_ns
 
 
 def prepare_offered(point: Point, engine: Engine, analysed: AnalysedMachine, folder: Path) -> list[str]:

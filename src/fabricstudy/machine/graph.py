@@ -151,7 +151,7 @@ class Machine:
         bandwidth_Bps = np.array([link.bandwidth_Bps for link in self.classes], dtype=np.float64)
         return np.repeat(bandwidth_Bps[self.cable_class] * self.cable_count, 2)
 
-    def busiest_s(self, link_bytes: Floats) -> float:
+    def bottleneck_s(self, link_bytes: Floats) -> float:
         """Return the time in which the bottleneck link carries its bytes, in s; `link_bytes` is float64 [links]."""
         return float(np.max(link_bytes / self.link_capacity_Bps, initial=0.0))
 

@@ -36,7 +36,7 @@ class Bound(NamedTuple):
 def load_time_ns(machine: Machine, loads: LinkLoads) -> float:
     """Return the transfer time of `loads`, host links included, in ns."""
     hosts_bytes = max(loads.injection_bytes.max(initial=0.0), loads.ejection_bytes.max(initial=0.0))
-    return float(max(machine.busiest_s(loads.link_bytes), hosts_bytes / machine.host.bandwidth_Bps)) * NS_PER_S
+    return float(max(machine.bottleneck_s(loads.link_bytes), hosts_bytes / machine.host.bandwidth_Bps)) * NS_PER_S
 
 
 def computing_bound_ns(links_ns: float, first_ns: float, busiest_ns: float) -> float:
@@ -97,7 +97,7 @@ def _paths_ns(
     routes = cached_routes(machine, routing)
     if routes.oblivious and load_bytes is None:
         load_bytes = link_loads(machine, source, destination, size_bytes, routing).link_bytes
-    load_ns = np.inf if load_bytes is None else machine.busiest_s(load_bytes) * NS_PER_S
+    load_ns = np.inf if load_bytes is None else machine.bottleneck_s(load_bytes) * NS_PER_S
     if routes.single_path or load_ns <= known_ns:
         return load_ns if routes.single_path else known_ns
     paths = routes.path_graph(router_flows(machine, routes, source, destination, size_bytes))

@@ -108,10 +108,10 @@ def _routed_s(machine: Machine, rates: Rates, routing: Routing, known_s: float) 
         return "paths", any_paths_s(machine, between_bytes, known_s)
     if not routing.minimal or routes.single_path:
         method = "paths" if routes.single_path else "expected loads"
-        return method, machine.busiest_s(routes.loads_between(between_bytes))
+        return method, machine.bottleneck_s(routes.loads_between(between_bytes))
     flows = Flows.between(between_bytes)
     load_bytes = routes.loads(flows) if routes.oblivious else None
-    if load_bytes is not None and machine.busiest_s(load_bytes) <= known_s:
+    if load_bytes is not None and machine.bottleneck_s(load_bytes) <= known_s:
         return "paths", 0.0
     paths = routes.path_graph(flows)
     return "paths", 0.0 if paths is None else best_split_s(machine.link_capacity_Bps, paths, load_bytes, known_s)
@@ -124,7 +124,7 @@ def _paths_to_nodes_s(machine: Machine, to_node_bytes: Floats, routes: Routes) -
     if not (routes.single_path and routes.oblivious) or routes.by_source_node or np.count_nonzero(apart) > MOST_FLOWS:
         return 0.0
     source, goal = source[apart], goal[apart]
-    return machine.busiest_s(routes.loads(Flows(source, goal, to_node_bytes[source, goal])))
+    return machine.bottleneck_s(routes.loads(Flows(source, goal, to_node_bytes[source, goal])))
 
 
 def zero_load_ns(

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from .critical_path import find_cycle
 from .messages import WorkloadError
 from .operations import ENDED, RECEIVE, SEND, STARTED, Operations
 
@@ -51,6 +50,9 @@ def with_rendezvous(operations: Operations, above_bytes: int) -> Operations:
     place = np.concatenate([np.arange(first), added])
     sequence = np.concatenate([np.full(first, 4 * count), np.arange(4 * count)])
     extended = extended.in_order(np.lexsort((sequence, place)))
+    # Imports numba, which planning does not need.
+    from .critical_path import find_cycle
+
     if cycle := find_cycle(extended):
         ranks = ", ".join(map(str, sorted({int(extended.rank[operation]) for operation in cycle})[:10]))
         raise WorkloadError(f"with rendezvous: {above_bytes} B ranks {ranks} wait for each other; set a larger size")

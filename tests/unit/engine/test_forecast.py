@@ -277,7 +277,7 @@ def test_searches_expect_a_saturation_load_within_a_factor_of_two(
 @pytest.mark.parametrize(
     ("engine", "routing", "load", "measured_s"),
     [
-        # Of a busy computer, on which a point takes up to 1.5 times as long as on an idle one.
+        # Of a busy computer, on which a point takes up to 1.5 times as long as on an idle one; of CAMINOS an idle one.
         ("caminos", "minimal", 0.25, 29.1), ("caminos", "ugal", 0.7, 174.2),
         ("codes", "minimal", 0.25, 32.2), ("codes", "ugal", 0.7, 100.9),
         ("sst", "minimal", 0.25, 8.8), ("sst", "ugal", 0.7, 35.8),

@@ -19,6 +19,7 @@ def work(point: Point) -> WorkCounts:
     doublings = port_doublings(point)
     passages = packets.in_routers * (offered_factor(point, OFFERED_DOUBLING) if offered else 1.0)
     kind = "offered packet" if offered else "packet"
+    detoured = 0.0 if point.routing.minimal else packets.units
     parts = {"run": 1.0, "cable": float(machine.cables), "node": float(machine.nodes * network.ports_per_node)}
     ports = 2 * machine.cables + machine.nodes * network.ports_per_node
     return WorkCounts(
@@ -27,9 +28,7 @@ def work(point: Point) -> WorkCounts:
             "message": messages,
             f"{kind} in a router, each doubling of ports": passages * doublings,
             f"{kind} in a router, under contention, each doubling of ports": packets.contended_in_routers * doublings,
-            f"{kind} with a choice, each doubling of ports": 0.0
-            if point.routing.minimal
-            else packets.units * doublings,
+            f"{kind} that may take a detour, each doubling of ports": detoured * doublings,
         },
         memory=parts
         | {
