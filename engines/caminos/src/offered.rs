@@ -138,11 +138,7 @@ struct OfferedTraffic {
 
 impl Traffic for OfferedTraffic {
     fn generate_message(
-        &mut self,
-        origin: usize,
-        cycle: Time,
-        _topology: &dyn Topology,
-        _rng: &mut StdRng,
+        &mut self, origin: usize, cycle: Time, _topology: &dyn Topology, _rng: &mut StdRng,
     ) -> Result<Rc<Message>, TrafficError> {
         self.shared.borrow_mut().send(origin, cycle).ok_or(TrafficError::OriginOutsideTraffic)
     }
@@ -157,12 +153,7 @@ impl Traffic for OfferedTraffic {
         shared.queue_due(task, cycle)
     }
     fn try_consume(
-        &mut self,
-        _task: usize,
-        message: Rc<Message>,
-        cycle: Time,
-        _topology: &dyn Topology,
-        _rng: &mut StdRng,
+        &mut self, _task: usize, message: Rc<Message>, cycle: Time, _topology: &dyn Topology, _rng: &mut StdRng,
     ) -> bool {
         self.shared.borrow_mut().arrive(&message, cycle);
         true

@@ -136,11 +136,7 @@ impl Routes {
 
     /// The ports of links on some channels, all with the same label, and `hops` ahead.
     fn candidates<'a>(
-        &'a self,
-        exits: impl IntoIterator<Item = &'a Exit>,
-        channels: Range<usize>,
-        label: i32,
-        hops: usize,
+        &'a self, exits: impl IntoIterator<Item = &'a Exit>, channels: Range<usize>, label: i32, hops: usize,
     ) -> Vec<CandidateEgress> {
         let on = |(port, channel)| CandidateEgress {
             label,
@@ -228,14 +224,8 @@ impl Routes {
 
 impl Routing for Routes {
     fn next(
-        &self,
-        routing_info: &RoutingInfo,
-        _topology: &dyn Topology,
-        current_router: usize,
-        target_router: usize,
-        target_server: Option<usize>,
-        _num_virtual_channels: usize,
-        _rng: &mut StdRng,
+        &self, routing_info: &RoutingInfo, _topology: &dyn Topology, current_router: usize, target_router: usize,
+        target_server: Option<usize>, _num_virtual_channels: usize, _rng: &mut StdRng,
     ) -> Result<RoutingNextCandidates, Error> {
         let (here, goal) = (current_router, target_router);
         let node = target_server.expect("Routes leads to a node");
@@ -249,13 +239,8 @@ impl Routing for Routes {
     }
 
     fn initialize_routing_info(
-        &self,
-        routing_info: &RefCell<RoutingInfo>,
-        _topology: &dyn Topology,
-        current_router: usize,
-        target_router: usize,
-        target_server: Option<usize>,
-        rng: &mut StdRng,
+        &self, routing_info: &RefCell<RoutingInfo>, _topology: &dyn Topology, current_router: usize,
+        target_router: usize, target_server: Option<usize>, rng: &mut StdRng,
     ) {
         if current_router == target_router {
             return;
@@ -272,14 +257,8 @@ impl Routing for Routes {
     }
 
     fn update_routing_info(
-        &self,
-        routing_info: &RefCell<RoutingInfo>,
-        _topology: &dyn Topology,
-        current_router: usize,
-        current_port: usize,
-        target_router: usize,
-        target_server: Option<usize>,
-        rng: &mut StdRng,
+        &self, routing_info: &RefCell<RoutingInfo>, _topology: &dyn Topology, current_router: usize,
+        current_port: usize, target_router: usize, target_server: Option<usize>, rng: &mut StdRng,
     ) {
         let node = target_server.expect("Routes leads to a node");
         if let Some(link) = self.machine().entering(current_router, current_port) {
@@ -301,14 +280,8 @@ impl Routing for Routes {
     }
 
     fn performed_request(
-        &self,
-        requested: &CandidateEgress,
-        routing_info: &RefCell<RoutingInfo>,
-        _topology: &dyn Topology,
-        current_router: usize,
-        target_router: usize,
-        _target_server: Option<usize>,
-        _num_virtual_channels: usize,
+        &self, requested: &CandidateEgress, routing_info: &RefCell<RoutingInfo>, _topology: &dyn Topology,
+        current_router: usize, target_router: usize, _target_server: Option<usize>, _num_virtual_channels: usize,
         _rng: &mut StdRng,
     ) {
         if self.kind == Kind::Ugal {

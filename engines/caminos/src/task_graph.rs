@@ -209,11 +209,7 @@ impl TaskGraph {
 
 impl Traffic for TaskGraph {
     fn generate_message(
-        &mut self,
-        origin: usize,
-        cycle: Time,
-        _topology: &dyn Topology,
-        _rng: &mut StdRng,
+        &mut self, origin: usize, cycle: Time, _topology: &dyn Topology, _rng: &mut StdRng,
     ) -> Result<Rc<Message>, TrafficError> {
         self.wake(origin / self.ports, cycle);
         self.send(origin, cycle).ok_or(TrafficError::OriginOutsideTraffic)
@@ -226,12 +222,7 @@ impl Traffic for TaskGraph {
         self.can_send(task) || self.next_end(task / self.ports).map_or(false, |end| end <= cycle)
     }
     fn try_consume(
-        &mut self,
-        _task: usize,
-        message: Rc<Message>,
-        cycle: Time,
-        _topology: &dyn Topology,
-        _rng: &mut StdRng,
+        &mut self, _task: usize, message: Rc<Message>, cycle: Time, _topology: &dyn Topology, _rng: &mut StdRng,
     ) -> bool {
         self.receive(&message, cycle)
     }

@@ -173,10 +173,7 @@ pub type PathCost = (u32, f64);
 /// Return which detour UGAL prefers to the minimal path, if any: that path has to cost more than `bias` times the best
 /// detour and `threshold`.
 pub fn better_detour(
-    minimal: PathCost,
-    detours: impl Iterator<Item = PathCost>,
-    bias: f64,
-    threshold: f64,
+    minimal: PathCost, detours: impl Iterator<Item = PathCost>, bias: f64, threshold: f64,
 ) -> Option<usize> {
     let product = |(hops, queue): PathCost| f64::from(hops) * queue;
     let best = detours.map(product).enumerate().min_by(|(_, one), (_, other)| one.total_cmp(other));

@@ -180,10 +180,7 @@ impl Graph {
 
     /// Return the links with which the lightest paths begin, given the weights of those from each router.
     pub fn lightest<'a>(
-        &'a self,
-        here: usize,
-        of_class: &'a [u32],
-        weights: &'a [u32],
+        &'a self, here: usize, of_class: &'a [u32], weights: &'a [u32],
     ) -> impl Iterator<Item = &'a Exit> + 'a {
         let after = move |exit: &Exit| weights[exit.router as usize] + of_class[exit.class as usize];
         self.exits[here].iter().filter(move |exit| after(exit) == weights[here])

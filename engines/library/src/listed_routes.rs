@@ -33,12 +33,7 @@ pub struct HopTable {
 impl HopTable {
     /// Read `count` lines; `tail` has the router that each directed link leaves.
     pub fn read(
-        lines: &mut Lines,
-        count: usize,
-        by_node: bool,
-        goals: usize,
-        routers: usize,
-        tail: &[usize],
+        lines: &mut Lines, count: usize, by_node: bool, goals: usize, routers: usize, tail: &[usize],
     ) -> Result<HopTable, BadFile> {
         let mut table = HopTable { by_node, goals, ways: Vec::new(), place: vec![0; routers * goals] };
         let mut known: HashMap<Vec<ListedHop>, u32> = HashMap::new();

@@ -70,10 +70,7 @@ impl Node {
     /// Return the next message in turn whose packet is allowed to leave by a port, and the bytes of the packet, of `packet`
     /// at most; its turn comes first now.
     pub fn next(
-        &mut self,
-        port: usize,
-        packet: u32,
-        mut is_allowed: impl FnMut(u32, u32) -> bool,
+        &mut self, port: usize, packet: u32, mut is_allowed: impl FnMut(u32, u32) -> bool,
     ) -> Option<(u32, u32)> {
         self.fill_slots();
         let interface = self.interface_of(port);

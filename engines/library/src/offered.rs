@@ -85,12 +85,7 @@ pub struct Source {
 impl Source {
     /// Return the source of a node; none if it sends nothing. `message_ps` is the time of a message on its link.
     pub fn new(
-        node: usize,
-        seed: u64,
-        targets: Vec<Target>,
-        arrivals: Arrivals,
-        load: f64,
-        message_ps: f64,
+        node: usize, seed: u64, targets: Vec<Target>, arrivals: Arrivals, load: f64, message_ps: f64,
     ) -> Option<Source> {
         let rate = load * targets.last()?.0 as f64 / FULL_WEIGHT;
         let mut bits = Random::new(seed << 32 | node as u64);

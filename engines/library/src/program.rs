@@ -15,9 +15,7 @@ const NOT_FINISHED: i32 = 3;
 /// Run a program on its arguments and return the exit code; `simulate` takes the input files and returns the result as
 /// JSON, or why the jobs do not finish.
 pub fn run<const N: usize>(
-    usage: &str,
-    version: &str,
-    simulate: impl FnOnce([&str; N]) -> Result<Result<String, String>, BadFile>,
+    usage: &str, version: &str, simulate: impl FnOnce([&str; N]) -> Result<Result<String, String>, BadFile>,
 ) -> i32 {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
