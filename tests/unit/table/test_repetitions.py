@@ -91,7 +91,8 @@ def test_pairs_by_seed_are_narrower_where_seeds_determine_both() -> None:
 
 def planned(folder: Path, **changes: Any) -> Plan:
     file = folder / "study.yaml"
-    file.write_text(yaml.safe_dump({**STUDY, "slowdown": False, "claims": [], **changes}, sort_keys=False))
+    keys = {**STUDY, "slowdown": False, "claims": [], **changes}
+    file.write_text(yaml.safe_dump({key: value for key, value in keys.items() if value is not None}, sort_keys=False))
     return plan(load_study(file))
 
 
@@ -195,6 +196,24 @@ def test_an_undecided_claim_repeats_the_points_it_selects(tmp_path: Path) -> Non
         ("circulant", "minimal"),
     }
     assert set(needed.values()) == {5, 12}
+
+
+def test_an_undecided_claim_may_select_whole_numbers_of_an_axis_that_other_experiments_lack(tmp_path: Path) -> None:
+    seeds = {"from": 5, "to": 12, "until": "decided"}
+    arrangement = STUDY["sweep"]["arrangement"]
+    cores = {"of": "machine.cores_per_node", "values": [2, 4]}
+    experiments = {
+        "cores": {"seeds": seeds, "sweep": {"arrangement": arrangement, "cores": cores}},
+        "routings": {"seeds": seeds, "sweep": STUDY["sweep"]},
+    }
+    measure = {"kind": "contrast", "experiment": "cores", "metric": "runtime_ns", "where": {"cores": 4},
+               "reduce": "min", "of": {"arrangement": "circulant"}, "against": {"arrangement": "absolute"}}  # fmt: skip
+    part = {"statement": "circulant over absolute", "source_range": [1, None], "measure": measure}
+    claims = [{"id": "1", "statement": "Absolute is faster.", "source": "us", "parts": [part]}]
+    study = planned(tmp_path, experiments=experiments, sweep=None, seeds=None, slowdown=None, claims=claims)
+    second = needed_points(study, first_stage(study, noisy)) & set(study.second_stage)
+    repeated = {(row.experiment, row.labels.get("cores")) for row in study.rows if row.point_id in second}
+    assert repeated == {("cores", 4)}
 
 
 def test_a_budget_limits_the_second_stage(tmp_path: Path) -> None:
