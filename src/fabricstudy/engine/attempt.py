@@ -4,7 +4,6 @@ import logging
 import time
 import traceback
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 
 from fabricstudy.core.files import remove
@@ -25,7 +24,7 @@ from .offered_traffic import RUN_FILES, attempt_offered
 from .outcome import STORED, store_result
 from .point import Point
 from .process import NotDone, check_memory, run_program
-from .records import describe_links, job_record, sharing_by_routes
+from .records import describe_jobs, describe_links, lower_bound_ns
 from .settings import Limits
 from .validity import input_digest
 
@@ -83,31 +82,30 @@ def _run(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits
             command = engine.on_cores(command, point)
         exit_code = run_program(command, folder, limits, record) if command else 0
         try:
-            built = BuiltPoint(point, analysed.machine, jobs)
-            store_result(engine.result(built, folder, exit_code), folder, record)
-            describe_links(folder, analysed.machine, record)
-            return
+            result = engine.result(BuiltPoint(point, analysed.machine, jobs), folder, exit_code)
         except BackgroundMismatch as mismatch:
             record["background_ns"] = mismatch.needed_ns
             _LOG.info("repeat with a background of %.4g ns", mismatch.needed_ns)
             for path in folder.iterdir():
                 remove(path)
+            continue
+        describe_jobs(jobs, point, analysed, record)
+        store_result(result, folder, record)
+        describe_links(folder, analysed.machine, record)
+        return
     raise EngineFailure(f"in {MAX_BACKGROUND_RUNS} runs the background jobs did not last as long as the others")
 
 
 def prepare(
     point: Point, engine: Engine, analysed: AnalysedMachine, folder: Path, record: Record
 ) -> tuple[list[PlacedJob], list[str]]:
-    """Write the engine's input to the empty `folder`, and entries that need no run to `record`."""
+    """Place the jobs of a point, and write the engine's input to the empty `folder`; return them and the command."""
     machine = analysed.machine
     jobs = generate_messages(point, machine, analysed.cut_side, analysed.placements(point))
     cost = point.network.software_cost
     if cost.exists:
         jobs = [job if job.load is not None else _with_cost(job, cost) for job in jobs]
-    with_ports = AnalysedMachine(_with_ports(machine, point.network.ports_per_node), analysed.cut_side)
-    record["jobs"] = [job_record(index, job, point, with_ports) for index, job in enumerate(jobs)]
-    record["sharing"] = sharing_by_routes(jobs, point, machine)
-    jobs = _with_background(jobs, record)
+    jobs = _with_background(jobs, point, analysed, record)
     command = engine.write(BuiltPoint(point, machine, jobs), folder)
     record["input"] = input_digest(folder, command, machine, jobs)
     return jobs, command
@@ -117,20 +115,14 @@ def _with_cost(job: PlacedJob, cost: SoftwareCost) -> PlacedJob:
     return replace(job, operations=with_software_cost(operations_of(job), cost), computing=None)
 
 
-@lru_cache(maxsize=1)
-def _with_ports(machine: Machine, ports: int) -> Machine:
-    """Return the machine with one link a node, as fast as all of its ports together, for the lower bounds."""
-    if ports == 1:
-        return machine
-    return replace(machine, host=replace(machine.host, bandwidth_Bps=ports * machine.host.bandwidth_Bps))
-
-
-def _with_background(jobs: list[PlacedJob], record: Record) -> list[PlacedJob]:
+def _with_background(jobs: list[PlacedJob], point: Point, analysed: AnalysedMachine, record: Record) -> list[PlacedJob]:
     """Return the jobs with the background duration of `record`, or with a first guess, which is added to it."""
     if not any(job.background for job in jobs):
         return jobs
-    bounds = [max(job["bound_ns"], job["critical_path_ns"]) for job in record["jobs"] if job["bound_ns"] is not None]
-    duration_ns = record.setdefault("background_ns", INITIAL_BACKGROUND_FACTOR * max(bounds, default=0.0))
+    if "background_ns" not in record:
+        bounds_ns = (lower_bound_ns(job, point, analysed) for job in jobs if not job.background)
+        record["background_ns"] = INITIAL_BACKGROUND_FACTOR * max(bounds_ns, default=0.0)
+    duration_ns = record["background_ns"]
     return [replace(job, background_duration_ns=duration_ns) if job.background else job for job in jobs]
 
 

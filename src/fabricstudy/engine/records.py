@@ -1,5 +1,7 @@
 """Entries of a record: jobs with their bounds and mappings, links, link sharing."""
 
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -37,18 +39,41 @@ MOST_MESSAGES = 2**22
 """Messages of a job up to which the bound is computed; a million messages cost a second."""
 
 
-def job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMachine) -> Record:
+def describe_jobs(jobs: list[PlacedJob], point: Point, analysed: AnalysedMachine, record: Record) -> None:
+    """Add to a record the entries on jobs and on the links that they share by their routes."""
+    with_ports = _with_ports(analysed, point)
+    record["jobs"] = [_job_record(index, job, point, with_ports) for index, job in enumerate(jobs)]
+    record["sharing"] = sharing_by_routes(jobs, point, analysed.machine)
+
+
+def lower_bound_ns(job: PlacedJob, point: Point, analysed: AnalysedMachine) -> float:
+    """Return the lower bound of the runtime of a job, by links or by its critical path."""
+    analysed = _with_ports(analysed, point)
+    bound, _ = _bound(job, loads_by_routes(job, analysed.machine, point.routing), point, analysed)
+    return max(bound.time_ns, _critical_path_ns(job, point, analysed.machine))
+
+
+def _with_ports(analysed: AnalysedMachine, point: Point) -> AnalysedMachine:
+    """Return the machine with one link a node, as fast as all of its ports together, for the lower bounds."""
+    return replace(analysed, machine=_merged_ports(analysed.machine, point.network.ports_per_node))
+
+
+@lru_cache(maxsize=1)
+def _merged_ports(machine: Machine, ports: int) -> Machine:
+    if ports == 1:
+        return machine
+    return replace(machine, host=replace(machine.host, bandwidth_Bps=ports * machine.host.bandwidth_Bps))
+
+
+def _job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMachine) -> Record:
     """Return size, lower bounds and mapping quality of a job."""
-    machine, network = analysed.machine, point.network
+    machine = analysed.machine
     loads = loads_by_routes(job, machine, point.routing)
     bound = load_ns = critical_ns = None
     compute: Record = {}
     if not job.background:  # what a background job sends and computes depends on the others
         bound, load_ns = _bound(job, loads, point, analysed)
-        # The host link of the machine is as fast as all ports of a node together.
-        message_Bps = machine.host.bandwidth_Bps * network.ports_of_message / network.ports_per_node
-        limits = network.router_latency_ns, routing_of_engine(point), message_Bps
-        critical_ns = job_critical_path_ns(operations_of(job), job.node_of_rank, machine, *limits)
+        critical_ns = _critical_path_ns(job, point, machine)
         computed_ns = _computed_ns_per_rank(job)
         if computed_ns is not None:
             compute["compute_ns"] = float(computed_ns.mean())
@@ -67,6 +92,14 @@ def job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMachi
         **buffer_columns(point, machine, engine_of(point.engine)),
         **mapping_record(job, point.jobs[index].pattern, machine, loads, analysed.cut_side),
     }
+
+
+def _critical_path_ns(job: PlacedJob, point: Point, machine: Machine) -> float:
+    network = point.network
+    # The host link of the machine is as fast as all ports of a node together.
+    message_Bps = machine.host.bandwidth_Bps * network.ports_of_message / network.ports_per_node
+    limits = network.router_latency_ns, routing_of_engine(point), message_Bps
+    return job_critical_path_ns(operations_of(job), job.node_of_rank, machine, *limits)
 
 
 def routing_of_engine(point: Point) -> Routing | None:

@@ -19,7 +19,7 @@ from .offered_traffic import attempt_offered, stored_runs
 from .outcome import OF_ENGINE, STORED
 from .point import PlannedPoint, id_of
 from .process import NotDone
-from .records import describe_links
+from .records import describe_jobs, describe_links
 from .settings import Limits
 from .validity import fingerprint, is_valid, is_valid_with_same_input
 
@@ -117,10 +117,11 @@ def _checked(
         try:
             check_supported(planned.point, engine, analysed.machine)
             if planned.point.offered is None:
-                command = prepare(planned.point, engine, analysed, work, fresh)[1]
+                jobs, command = prepare(planned.point, engine, analysed, work, fresh)
                 # Without a program the result is computed by this code.
                 if not command or fresh["input"] != stored["input"]:
                     return None
+                describe_jobs(jobs, planned.point, analysed, fresh)
                 _copy_result(folder, stored, work, fresh)
             else:
                 attempt_offered(planned.point, engine, analysed, Limits(), work, fresh, stored_runs(folder, stored))
