@@ -57,6 +57,6 @@ def simulate_in_folder(planned: PlannedPoint, folder: Path, limits: Limits) -> R
     analysed = built(planned.point.machine)
     record = attempt_point(planned.point, engine, analysed, limits, folder)
     command = record.pop("command", None)
-    if "jobs" in record:
+    if "input" in record:
         write_workload_tables(place(planned.point, analysed.machine, analysed.cut_side), folder)
     return {"command": command and shlex.join(command), "folder": str(folder), "record": record}

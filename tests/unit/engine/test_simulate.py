@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from fabricstudy.core.store import Record
@@ -15,11 +16,12 @@ from fabricstudy.engine.attempt import attempt_point
 from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.cost_model import CostModel, WorkCounts
 from fabricstudy.engine.definitions import AnalysedMachine
-from fabricstudy.engine.failures import BackgroundMismatch
+from fabricstudy.engine.failures import BackgroundMismatch, EngineFailure
 from fabricstudy.engine.outcome import EngineResult, mean_of_senders_ns
-from fabricstudy.engine.point import Point
+from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.registry import engine_of
 from fabricstudy.engine.settings import Limits
+from fabricstudy.engine.single_point import simulate_in_folder
 
 from ...machines import job_of, point_on
 
@@ -92,6 +94,21 @@ def test_a_point_is_run_again_with_the_background_that_its_engine_asks_for(
         path.unlink()
     monkeypatch.setattr(Asking, "asks_ns", [1e6] * 99)
     assert attempt_point(point, engine_of(Asking()), analysed, Limits(), tmp_path)["status"] == "failed"
+
+
+class Failing(Telling):
+    """An engine whose runs fail."""
+
+    def read(self, point: BuiltPoint, folder: Path) -> EngineResult:
+        raise EngineFailure("it stopped")
+
+
+def test_a_point_that_fails_in_a_folder_leaves_its_workload_there(tmp_path: Path) -> None:
+    point = point_on(RING, pattern="ring", message="3 kB", engine=Failing())
+    planned = PlannedPoint(point_id(point), machine_id(point.machine), point)
+    record = simulate_in_folder(planned, tmp_path, Limits())["record"]
+    assert (record["status"], record["reason"]) == ("failed", "it stopped")
+    assert pq.read_table(tmp_path / "ranks.parquet").num_rows == 6
 
 
 def test_the_mean_time_of_ranks_is_kept_where_the_engine_tells_it(tmp_path: Path) -> None:
