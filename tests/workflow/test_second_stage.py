@@ -48,6 +48,29 @@ def test_only_the_seeds_that_are_needed_are_simulated_once(
     assert (seeds_of(workplace) <= before).all()
 
 
+ANALYSIS = """\
+  - id: c2
+    statement: Routers are at most three hops apart.
+    source: test
+    parts:
+      - statement: diameter
+        measure: {kind: value, analysis: machines, metric: diameter}
+        source_range: [3, 3]
+analyses: {machines: {kind: topologies, families: {dragonfly: [{kind: dragonfly, groups: 3, routers_per_group: 2,
+           nodes_per_router: 2, bandwidth: 1 GB/s}]}}}
+"""
+
+
+@pytest.mark.parametrize("small_cpu_s", [0, 60])
+def test_claims_may_rest_on_analyses_where_seeds_depend_on_claims(workplace: Workplace, small_cpu_s: int) -> None:
+    """Each stage as a rule, and all in one process."""
+    workplace.write_study(adaptive("{from: 2, to: 3, until: decided}") + ANALYSIS)
+    workplace.run("--until", "table", "--config", f"small_cpu_s={small_cpu_s}")
+    claims = pd.read_parquet(workplace.folder / "results/tiny/tables/claims.parquet").set_index("claim")
+    assert claims.loc["c2", "measured"] == 3
+    assert set(seeds_of(workplace)) <= {2, 3}
+
+
 def test_screened_combinations_are_simulated_with_the_seeds_they_need(workplace: Workplace) -> None:
     """The time falls with the bandwidth: of eight, a sample of five is simulated, and the fastest with all seeds."""
     bandwidths = {f"{ratio}": f"{ratio} GB/s" for ratio in (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6)}

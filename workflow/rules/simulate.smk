@@ -70,6 +70,8 @@ rule needed:
         plan=PLAN,
         structures=INPUTS.every("structure", ".jsonl"),
         records=INPUTS.first_stage,
+        # Claims may compare points with rows of analyses.
+        analyses=INPUTS.analyses,
     output:
         "results/{study}/needed.json",
     log:
@@ -85,4 +87,5 @@ rule needed:
         "Finding the seeds that {wildcards.study} needs"
     shell:
         "python -m fabricstudy.workflow.stages needed --study {input.study:q} --plan {params.plan:q}"
-        " --structures {input.structures:q} --points {input.records:q} --out {output:q} > {log:q} 2>&1"
+        " --structures {input.structures:q} --points {input.records:q} --analyses {input.analyses:q}"
+        " --out {output:q} > {log:q} 2>&1"

@@ -23,13 +23,17 @@ def commands(jobs: StudyJobs, batch_cpu_s: float, base: Path) -> Iterator[tuple[
     machines = ["--machines", *folders, "--structures", *structures]
     for chunk, workload in zip(jobs.workloads, workloads, strict=True):
         yield "workload", [*study, *machines, "--name", chunk, "--out", workload]
+    analyses = [f"{base}/tables/analysis-{analysis}.parquet" for analysis in jobs.analyses]
+    for analysis, table in zip(jobs.analyses, analyses, strict=True):
+        yield "analysis", ["--study", str(jobs.file), "--name", analysis, "--out", table]
     shards = [f"{base}/simulate/{batch}.jsonl" for batch in jobs.batches]
     links = [f"{base}/simulate/{batch}.links.parquet" for batch in jobs.batches]
     first = [f"{base}/simulate/{name}.jsonl" for name, batch in jobs.batches.items() if not batch.second_stage]
     needed = f"{base}/needed.json"
     for stage in (False, True):
         if stage and len(first) < len(shards):
-            yield "needed", [*study, "--structures", *structures, "--points", *first, "--out", needed]
+            inputs = ["--structures", *structures, "--points", *first, "--analyses", *analyses]
+            yield "needed", [*study, *inputs, "--out", needed]
         for (batch, job), shard, link in zip(jobs.batches.items(), shards, links, strict=True):
             if job.second_stage == stage:
                 files = ["--needed", *([needed] * stage), "--results", "results", "--links", link, "--out", shard]
@@ -39,9 +43,6 @@ def commands(jobs: StudyJobs, batch_cpu_s: float, base: Path) -> Iterator[tuple[
         files = ["--jobs", f"{stem}.parquet", "--histories", f"{stem}.history.parquet", "--out", f"{stem}.jsonl"]
         points = ["--points", *shards, "--batch-cpu-s", str(batch_cpu_s)]
         yield "schedule", [*study, *points, "--name", runs, *files]
-    analyses = [f"{base}/tables/analysis-{analysis}.parquet" for analysis in jobs.analyses]
-    for analysis, table in zip(jobs.analyses, analyses, strict=True):
-        yield "analysis", ["--study", str(jobs.file), "--name", analysis, "--out", table]
     yield "table", [
         *study, "--points", *shards, "--link-loads", *links, "--structures", *structures, "--analyses", *analyses,
         "--schedules", *(f"{stem}.jsonl" for stem in schedules), "--out", f"{base}/tables",

@@ -100,13 +100,14 @@ def find_needed_points(args: argparse.Namespace) -> None:
     from fabricstudy.core.store import read_checksummed
     from fabricstudy.structure.stage import read_structures
     from fabricstudy.table.collect import collect
+    from fabricstudy.table.files import read_analyses
     from fabricstudy.table.repetitions import needed_points
     from fabricstudy.table.screening import screened_points
 
     plan = _plan(args)
     records = (record for path in args.points for _, record in read_checksummed(path) if record is not None)
     structures = (structure for path in args.structures for structure in read_structures(path))
-    tables = collect(plan.without(plan.second_stage), records, structures)
+    tables = collect(plan.without(plan.second_stage), records, structures, read_analyses(args.analyses))
     with atomic_text(args.out) as out:
         json.dump(sorted(needed_points(plan, tables) | screened_points(plan, tables)), out)
 
@@ -246,7 +247,7 @@ _STAGES = {
     "machine": (define_machines, ("plan", "ids")),
     "structure": (analyse_machines, ("plan", "machines", "ids", "results")),
     "workload": (place_workloads, ("plan", "machines", "structures", "name")),
-    "needed": (find_needed_points, ("plan", "structures", "points")),
+    "needed": (find_needed_points, ("plan", "structures", "points", "analyses")),
     "simulate": (
         simulate_batch,
         ("plan", "machines", "structures", "workloads", "name", "cores", "results", "links", "needed"),
