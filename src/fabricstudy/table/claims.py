@@ -220,7 +220,8 @@ class _Sample:
 
     def __init__(self, query: SimpleMeasure, tables: Tables) -> None:
         self.query = query
-        self.frame, self.keys = _gather(query, tables)
+        frame, self.keys = _gather(query, tables)
+        self.frame = _with_common_seeds(query, frame, self.keys)
         self.seeds = {int(seed) for seed in self.frame["seed"]}
         self.seeded = query.analysis is None and query.table not in ("machines", "partition_lists")
         self.over_seeds = isinstance(query, Spread) and "seed" in query.over
@@ -294,6 +295,28 @@ def _gather(query: SimpleMeasure, tables: Tables) -> tuple[pd.DataFrame, list[st
         raise NotMeasurable(against.gap())
     names = [*observations.keys, "seed"]
     return join(observations.frame[[*names, VALUE]], against.frame[[*names, VALUE]], names), observations.keys
+
+
+def _with_common_seeds(query: SimpleMeasure, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Return the observations of those seeds that all points have which a measure compares with each other.
+
+    With ``seeds: {until: decided}`` their numbers of seeds may differ, and medians of other seeds differ by variation.
+    """
+    if isinstance(query, PairMeasure):
+        compared = {*query.against, *(query.along if isinstance(query, Trend) else ())}
+    elif isinstance(query, Spread) and "seed" not in query.over:
+        compared = set(query.over)
+    else:
+        return frame
+    point, group = (
+        frame.assign(**{"": 0}).groupby(["", *names], sort=False, dropna=False).ngroup()
+        for names in (keys, [name for name in keys if name not in compared])
+    )
+    numbers = pd.DataFrame({"point": point, "group": group, "seed": frame["seed"]})
+    points, points_of_seed = (
+        numbers.groupby(names)["point"].transform("nunique") for names in (["group"], ["group", "seed"])
+    )
+    return frame[points == points_of_seed]
 
 
 def _ratios(query: PairMeasure, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:

@@ -162,6 +162,17 @@ def test_intervals_take_the_seeds_that_all_compared_points_have(asked: dict[str,
     assert (found.low, found.high) == pytest.approx((low, high))
 
 
+@pytest.mark.parametrize(("asked", "value"), [
+    ({"kind": "contrast", "of": {"a": "x"}, "against": {"a": "y"}}, 0.8),
+    ({"kind": "spread", "over": "a", "form": "ratio"}, 1.25),
+    ({"kind": "value", "where": {"a": "x"}}, 90),
+])  # fmt: skip
+def test_points_are_compared_by_the_seeds_that_they_have_in_common(asked: dict[str, Any], value: float) -> None:
+    """The further seeds of one point would move its median, and equal points would differ."""
+    found = measured(of_seeds(x=(80, 90, 70, 300, 500), y=(100, 100, 100)), **asked)
+    assert found.value == pytest.approx(value)
+
+
 def test_a_spread_of_a_single_seed_is_between_the_labels_that_decide() -> None:
     tables = of_seeds(x=(100, 130, 90), y=(110, 100, 105), z=(105, 90, 104))
     # Medians 100, 105 and 104: between y and x the seeds have 110/100, 100/130 and 105/90.
