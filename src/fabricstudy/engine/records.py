@@ -47,7 +47,7 @@ def describe_jobs(jobs: list[PlacedJob], point: Point, analysed: AnalysedMachine
 
 
 def lower_bound_ns(job: PlacedJob, point: Point, analysed: AnalysedMachine) -> float:
-    """Return the lower bound of the runtime of a job, by links or by its critical path."""
+    """Return the lower bound of the runtime of a job: that of the links or its critical path, the higher one."""
     analysed = _with_ports(analysed, point)
     bound, _ = _bound(job, loads_by_routes(job, analysed.machine, point.routing), point, analysed)
     return max(bound.time_ns, _critical_path_ns(job, point, analysed.machine))

@@ -308,10 +308,8 @@ def _with_common_seeds(query: SimpleMeasure, frame: pd.DataFrame, keys: list[str
         compared = set(query.over)
     else:
         return frame
-    point, group = (
-        frame.assign(**{"": 0}).groupby(["", *names], sort=False, dropna=False).ngroup()
-        for names in (keys, [name for name in keys if name not in compared])
-    )
+    others = [name for name in keys if name not in compared]
+    point, group = (group_by(frame, names).ngroup() for names in (keys, others))
     numbers = pd.DataFrame({"point": point, "group": group, "seed": frame["seed"]})
     points, points_of_seed = (
         numbers.groupby(names)["point"].transform("nunique") for names in (["group"], ["group", "seed"])

@@ -194,8 +194,7 @@ def _of_undecided_claims(study: Study, tables: Tables, chosen: list[Combination]
     undecided = set(
         zip(*(verdicts.loc[verdicts["verdict"] == UNDECIDED, name] for name in ("claim", "part")), strict=True)
     )
-    # Labels of an axis that other experiments do not have are numbers of numpy before the conversion.
-    frame = pd.DataFrame([{"experiment": one.experiment, **one.labels} for one in chosen]).convert_dtypes()
+    frame = pd.DataFrame([{"experiment": one.experiment, **one.labels} for one in chosen])
     for claim in study.claims:
         for number, part in enumerate(claim.parts):
             for measure in part.measures() if (claim.id, number) in undecided else ():

@@ -92,7 +92,8 @@ def mask(frame: pd.DataFrame, where: Mapping[str, Condition]) -> pd.Series[Any]:
 
 
 def _fulfils(column: pd.Series[Any], condition: Condition) -> pd.Series[Any]:
-    labels = column.dropna().drop_duplicates()
+    # In a column of objects, integers may be those of numpy.
+    labels = column.dropna().drop_duplicates().infer_objects()
     wanted = [label for label, plain in zip(labels, labels.tolist(), strict=True) if fulfils(plain, condition)]
     return column.isin(wanted).fillna(False).astype(bool)
 
