@@ -26,7 +26,7 @@ class StatesPlanes(MessagePattern, kind="states-planes"):
     OpenAtom has 15 arrays and ten phases (Bhatele and Kalé 2008, who do not state the rest): an approximation.
     """
 
-    has_places = True
+    has_coordinates = True
     message_bytes: Size = Field(alias="message", description="size of each message")
     states: Whole = Field(ge=1, le=100_000, description="number of states")
     planes: Whole = Field(ge=1, le=100_000, description="planes of each state")
@@ -47,7 +47,7 @@ class StatesPlanes(MessagePattern, kind="states-planes"):
         messages = min(parts * (self.planes - 1 + 2 + self.states - 1), 4.0 * ranks * (ranks - 1))
         return (TrafficEstimate(messages * self.iterations, int(self.message_bytes), 4),)
 
-    def places(self, ranks: int) -> Integers:
+    def coordinates(self, ranks: int) -> Integers:
         """Return state and plane of the first part of each rank, integers [ranks, 2]."""
         rank = self._ranks(ranks).ravel()
         first = np.unique(rank, return_index=True)[1]

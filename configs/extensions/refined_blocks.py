@@ -147,7 +147,7 @@ class RefinedBlocks(MessagePattern, kind="refined-blocks"):
     blocks and regridding are not modelled.
     """
 
-    has_places = True
+    has_coordinates = True
     message_bytes: Size = Field(alias="message", description="data of a cell: its variables times the bytes of a value")
     cells: Whole = Field(8, ge=2, le=1024, multiple_of=2, description="cells of a block along a dimension, even")
     guard: Whole = Field(4, ge=1, le=1024, description="layers of guard cells")
@@ -193,7 +193,7 @@ class RefinedBlocks(MessagePattern, kind="refined-blocks"):
             remedy = "use a higher level, or fewer ranks"
             raise ConfigError(problem, remedy, ("levels",), list(self.levels), "does-not-fit")
 
-    def places(self, ranks: int) -> Integers:
+    def coordinates(self, ranks: int) -> Integers:
         """Return the mean corner of each rank's blocks, in edges of the finest ones; integers [ranks, 3]."""
         rank, corner = self.rank_of_block(ranks), self.tree()[0].finest_corner
         total = np.stack([np.bincount(rank, axis, ranks) for axis in corner.T], axis=1)

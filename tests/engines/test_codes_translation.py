@@ -182,10 +182,10 @@ class TestPlaces:
         jobs = [job_of(data.draw(nodes), [(0, 0, 1, 100), (1, 0, 1, 100)]) for _ in range(3)]
         network, per_node = network_of(this, machine), ranks_per_node(machine, jobs)
         traced = traced_jobs(machine, network, jobs)
-        places = [place for job in traced for place in job.place_of_rank.tolist()]
+        places = [place for job in traced for place in job.slot_of_rank.tolist()]
         assert len(set(places)) == len(places)
         for job in traced:
-            repetition, seat = np.divmod(job.place_of_rank, network.terminals * per_node)
+            repetition, seat = np.divmod(job.slot_of_rank, network.terminals * per_node)
             # CODES gives the places of a repetition to its nodes in turn.
             node = repetition * network.terminals + seat % network.terminals
             np.testing.assert_array_equal(node, jobs[job.number].node_of_rank)

@@ -199,8 +199,8 @@ impl Routes {
 
     fn by_table(&self, here: usize, goal: usize, node: usize, hops: usize, drawn: &[i32]) -> Vec<CandidateEgress> {
         let mut listed = self.listed(here, goal, node);
-        if let [place] = *drawn {
-            listed = &listed[place as usize..place as usize + 1];
+        if let [index] = *drawn {
+            listed = &listed[index as usize..index as usize + 1];
         }
         let mut ways = Vec::new();
         for hop in listed {
@@ -212,9 +212,9 @@ impl Routes {
         ways
     }
 
-    /// The place of the next hop that a packet draws by weight; none where it may take any.
+    /// The index of the next hop that a packet draws by weight; none where it may take any.
     fn draw_hop(&self, here: usize, goal: usize, node: usize, rng: &mut StdRng) -> Option<Vec<i32>> {
-        drawn(self.listed(here, goal, node), |total| rng.gen_range(0..total)).map(|place| vec![place as i32])
+        drawn(self.listed(here, goal, node), |total| rng.gen_range(0..total)).map(|index| vec![index as i32])
     }
 
     fn draw_path(&self, here: usize, goal: usize, rng: &mut StdRng) -> i32 {

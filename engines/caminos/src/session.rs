@@ -60,9 +60,9 @@ thread_local! {
 impl Session {
     /// Let builders that run inside `build` find this session.
     pub fn during<T>(self: &Rc<Session>, build: impl FnOnce() -> T) -> T {
-        BUILDING.with(|place| *place.borrow_mut() = Some(self.clone()));
+        BUILDING.with(|session| *session.borrow_mut() = Some(self.clone()));
         let built = build();
-        BUILDING.with(|place| *place.borrow_mut() = None);
+        BUILDING.with(|session| *session.borrow_mut() = None);
         built
     }
 
@@ -71,7 +71,7 @@ impl Session {
     /// # Panics
     /// If none is.
     pub fn of_builder() -> Rc<Session> {
-        BUILDING.with(|place| place.borrow().clone()).expect("plugs are built inside Session::during")
+        BUILDING.with(|session| session.borrow().clone()).expect("plugs are built inside Session::during")
     }
 
     pub fn machine(&self) -> Rc<Machine> {

@@ -122,7 +122,7 @@ impl TaskGraph {
     fn take_actions(&mut self) {
         let mut operations = self.session.operations.borrow_mut();
         for (end, calculation) in take(&mut operations.timers) {
-            self.ending[operations.place_of(calculation).1].push(Reverse((end, calculation)));
+            self.ending[operations.job_and_node(calculation).1].push(Reverse((end, calculation)));
             self.session.computing_until.set(end.max(self.session.computing_until.get()));
         }
         for Posted { node, rank, send, bytes: phits } in take(&mut operations.posted) {
@@ -152,7 +152,7 @@ impl TaskGraph {
         let (send, phits) = self.nodes[node].next(port, self.pace.packet, |_, _| true)?;
         self.nodes[node].send(port, phits);
         let operations = self.session.operations.borrow();
-        let (job, destination) = operations.place_of(operations.receive_of(send));
+        let (job, destination) = operations.job_and_node(operations.receive_of(send));
         self.session.sent_phits.borrow_mut()[job] += u64::from(phits);
         let destination = destination * self.ports + port;
         let message = Rc::new(Message { origin: server, destination, size: phits as usize, creation_cycle: cycle });
@@ -188,7 +188,7 @@ impl TaskGraph {
             self.wake(server / self.ports, cycle);
         }
         let mut operations = self.session.operations.borrow_mut();
-        let (job, _) = operations.place_of(send);
+        let (job, _) = operations.job_and_node(send);
         self.session.arrived_phits.borrow_mut()[job] += message.size as u64;
         self.to_come[send as usize] -= message.size as u32;
         if self.to_come[send as usize] == 0 {

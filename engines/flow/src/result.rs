@@ -34,6 +34,6 @@ fn mean_and_p99(times_ns: &[f64]) -> (String, String) {
     }
     let mut sorted_ns = times_ns.to_vec();
     sorted_ns.sort_unstable_by(f64::total_cmp);
-    let place = (sorted_ns.len() * 99 + 99) / 100 - 1;
-    (format!("{:?}", times_ns.iter().sum::<f64>() / times_ns.len() as f64), format!("{:?}", sorted_ns[place]))
+    let rank = (sorted_ns.len() * 99 + 99) / 100 - 1;
+    (format!("{:?}", times_ns.iter().sum::<f64>() / times_ns.len() as f64), format!("{:?}", sorted_ns[rank]))
 }

@@ -215,7 +215,7 @@ impl Routes {
         self.detours.lightest(&self.graph, here, towards)
     }
 
-    /// Draw a place for a detour, if the draw leads away.
+    /// Draw the intermediate router or group of a detour, if the draw leads away.
     fn draw(&mut self, here: usize, goal: usize) -> Option<usize> {
         let random = &mut self.random;
         self.detours.draw([here, goal], |end| random.below(end))
@@ -263,8 +263,8 @@ impl Routes {
     fn drawn_path(&mut self, here: usize, goal: usize) -> Vec<u32> {
         let mut path = Vec::new();
         let mut at = here;
-        if let Some(place) = self.draw(here, goal) {
-            at = self.walk(at, self.detours.towards(place), goal, &mut path);
+        if let Some(intermediate) = self.draw(here, goal) {
+            at = self.walk(at, self.detours.towards(intermediate), goal, &mut path);
         }
         self.walk(at, goal, goal, &mut path);
         path
@@ -272,7 +272,7 @@ impl Routes {
 
     /// Return whether a router is a goal of lightest paths, or belongs to a group that is one.
     fn is_in(&self, router: usize, goal: usize) -> bool {
-        router == goal || self.detours.towards(self.detours.place(router)) == goal
+        router == goal || self.detours.towards(self.detours.intermediate_of(router)) == goal
     }
 
     /// Go on by links drawn from the lightest paths, until the packet is there, or has met its goal.
@@ -338,14 +338,14 @@ impl Routes {
         let mut towards = goal;
         let exits = self.lightest(here, towards);
         let mut exit = self.emptiest(&exits, waiting);
-        if let Some(place) = self.draw(here, goal) {
-            let exits = self.lightest(here, self.detours.towards(place));
+        if let Some(intermediate) = self.draw(here, goal) {
+            let exits = self.lightest(here, self.detours.towards(intermediate));
             let other = self.emptiest(&exits, waiting);
             let minimal = (self.detours.hops(&self.graph, here, goal), 1.0 + self.queue(&exit, waiting));
-            let hops = self.detours.hops_through(&self.graph, here, place, goal);
+            let hops = self.detours.hops_through(&self.graph, here, intermediate, goal);
             let detour = (hops, 1.0 + self.queue(&other, waiting));
             if better_detour(minimal, once(detour), 1.0, 0.0).is_some() {
-                (exit, towards) = (other, self.detours.towards(place));
+                (exit, towards) = (other, self.detours.towards(intermediate));
             }
         }
         let mut path = vec![exit.link];

@@ -2,11 +2,12 @@
 //!
 //! The goal of lightest paths is a router or a group; groups have the numbers behind those of the routers.
 //!
-//! * Valiant: minimal to a *place*, then minimal to the destination. The place is a router drawn uniformly from those with
-//!   nodes, or a group with nodes, which a packet enters at a nearest router. A packet that draws its first or last place
-//!   makes no detour.
-//! * UGAL: at its first router a packet compares the minimal paths with a detour through each place that it has drawn, never
-//!   its first or last one, and takes the lower product of hops and queue (UGAL-L: Singh, thesis, Stanford, 2005).
+//! * Valiant: minimal to an *intermediate*, then minimal to the destination. The intermediate is a router drawn uniformly
+//!   from those with nodes, or a group with nodes, which a packet enters at a nearest router. A packet that draws its first
+//!   or last router or group makes no detour.
+//! * UGAL: at its first router a packet compares the minimal paths with a detour through each intermediate that it has
+//!   drawn, never its first or last one, and takes the lower product of hops and queue (UGAL-L: Singh, thesis, Stanford,
+//!   2005).
 
 use crate::graph::{Exit, Graph};
 use crate::settings::{Kind, Via};
@@ -20,7 +21,7 @@ pub struct Detours {
     is_ugal: bool,
     via: Via,
     group: Option<Vec<usize>>,
-    /// Routers of each group, and places with nodes.
+    /// Routers of each group, and intermediates with nodes.
     group_routers: Vec<Vec<usize>>,
     drawn: Vec<usize>,
     class_weight: Vec<u32>,
@@ -55,7 +56,7 @@ impl Detours {
             entries: vec![Vec::new(); routers],
             group_routers,
         };
-        detours.drawn = graph.node_router.iter().map(|&router| detours.place(router)).collect();
+        detours.drawn = graph.node_router.iter().map(|&router| detours.intermediate_of(router)).collect();
         detours.drawn.sort_unstable();
         detours.drawn.dedup();
         detours
@@ -63,26 +64,26 @@ impl Detours {
 
     /// Return of a router what packets draw: itself, or its group.
     #[inline]
-    pub fn place(&self, router: usize) -> usize {
+    pub fn intermediate_of(&self, router: usize) -> usize {
         match (self.via, &self.group) {
             (Via::Group, Some(group)) => group[router],
             _ => router,
         }
     }
 
-    /// Return a place as a goal.
-    pub fn towards(&self, place: usize) -> usize {
+    /// Return an intermediate as a goal.
+    pub fn towards(&self, intermediate: usize) -> usize {
         match self.via {
-            Via::Router => place,
-            Via::Group => self.hops_to.len() + place,
+            Via::Router => intermediate,
+            Via::Group => self.hops_to.len() + intermediate,
         }
     }
 
-    /// Draw a place that leads away from the first and the last router, with a number below the one given. Valiant
+    /// Draw an intermediate away from the first and the last router, with a number below the one given. Valiant
     /// draws once. UGAL draws again: a packet without a detour could only wait for the minimal path, and would block
     /// those behind it.
     pub fn draw(&self, ends: [usize; 2], mut below: impl FnMut(usize) -> usize) -> Option<usize> {
-        let again = self.is_ugal && self.drawn.iter().any(|&place| self.leads_away(ends, place));
+        let again = self.is_ugal && self.drawn.iter().any(|&intermediate| self.leads_away(ends, intermediate));
         loop {
             let drawn = self.drawn[below(self.drawn.len())];
             if self.leads_away(ends, drawn) {
@@ -100,7 +101,7 @@ impl Detours {
             (true, Via::Router, Some(group)) if group[ends[0]] != group[ends[1]] => {
                 ends.iter().all(|&end| group[end] != group[drawn])
             }
-            _ => ends.iter().all(|&end| self.place(end) != drawn),
+            _ => ends.iter().all(|&end| self.intermediate_of(end) != drawn),
         }
     }
 
@@ -142,17 +143,17 @@ impl Detours {
         u32::from(row[from])
     }
 
-    /// Return the most hops of a way from a router through a place to a goal.
-    pub fn hops_through(&mut self, graph: &Graph, here: usize, place: usize, goal: usize) -> u32 {
+    /// Return the most hops of a way from a router through an intermediate to a goal.
+    pub fn hops_through(&mut self, graph: &Graph, here: usize, intermediate: usize, goal: usize) -> u32 {
         if self.via == Via::Router {
-            return self.hops(graph, here, place) + self.hops(graph, place, goal);
+            return self.hops(graph, here, intermediate) + self.hops(graph, intermediate, goal);
         }
         if self.entries[here].is_empty() {
             self.entries[here] = self.nearest_of_groups(graph, here);
         }
         let entries = std::mem::take(&mut self.entries[here]);
         let through = |&entry: &u32| self.hops(graph, here, entry as usize) + self.hops(graph, entry as usize, goal);
-        let longest = entries[place].iter().map(through).max().expect("a group has routers");
+        let longest = entries[intermediate].iter().map(through).max().expect("a group has routers");
         self.entries[here] = entries;
         longest
     }

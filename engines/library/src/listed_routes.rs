@@ -26,8 +26,8 @@ pub struct HopTable {
     goals: usize,
     /// Equal lists are kept once.
     ways: Vec<Vec<ListedHop>>,
-    /// For each router and then each goal the place of its list plus 1; 0 if there is none.
-    place: Vec<u32>,
+    /// For each router and then each goal the index of its list plus 1; 0 if there is none.
+    list: Vec<u32>,
 }
 
 impl HopTable {
@@ -35,7 +35,7 @@ impl HopTable {
     pub fn read(
         lines: &mut Lines, count: usize, by_node: bool, goals: usize, routers: usize, tail: &[usize],
     ) -> Result<HopTable, BadFile> {
-        let mut table = HopTable { by_node, goals, ways: Vec::new(), place: vec![0; routers * goals] };
+        let mut table = HopTable { by_node, goals, ways: Vec::new(), list: vec![0; routers * goals] };
         let mut known: HashMap<Vec<ListedHop>, u32> = HashMap::new();
         let mut way: Vec<ListedHop> = Vec::new();
         let mut last = None;
@@ -44,13 +44,13 @@ impl HopTable {
             if goal >= goals || tail.get(link) != Some(&router) {
                 return Err(lines.bad("GOAL must exist, and LINK leave ROUTER"));
             }
-            let place = router * goals + goal;
-            if last != Some(place) {
+            let entry = router * goals + goal;
+            if last != Some(entry) {
                 table.keep(last, &mut way, &mut known);
-                if table.place[place] > 0 {
+                if table.list[entry] > 0 {
                     return Err(lines.bad("lines of the same ROUTER and GOAL follow each other"));
                 }
-                last = Some(place);
+                last = Some(entry);
             }
             way.push(ListedHop { link, class, weight });
         }
@@ -58,11 +58,11 @@ impl HopTable {
         Ok(table)
     }
 
-    fn keep(&mut self, place: Option<usize>, way: &mut Vec<ListedHop>, known: &mut HashMap<Vec<ListedHop>, u32>) {
-        if let Some(place) = place {
+    fn keep(&mut self, entry: Option<usize>, way: &mut Vec<ListedHop>, known: &mut HashMap<Vec<ListedHop>, u32>) {
+        if let Some(entry) = entry {
             let way = std::mem::take(way);
             let ways = &mut self.ways;
-            self.place[place] = *known.entry(way).or_insert_with_key(|way| {
+            self.list[entry] = *known.entry(way).or_insert_with_key(|way| {
                 ways.push(way.clone());
                 ways.len() as u32
             });
@@ -75,9 +75,9 @@ impl HopTable {
     /// If the file lists none.
     pub fn hops(&self, router: usize, goal: usize, node: usize) -> &[ListedHop] {
         let goal = if self.by_node { node } else { goal };
-        match self.place[router * self.goals + goal] {
+        match self.list[router * self.goals + goal] {
             0 => panic!("no next hop is listed at router {router} for {goal}"),
-            place => &self.ways[place as usize - 1],
+            list => &self.ways[list as usize - 1],
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! It has one item a line: `operations 1`, `jobs J`; for each job `ranks R`, R lines `NODE`, `streams S`,
 //! `operations N`, N lines `KIND RANK STREAM LENGTH PARTNER`, sorted by RANK, `dependencies D`, D lines
-//! `NEEDS OPERATION WHEN`, sorted by NEEDS. `background R` in the place of `ranks R` says that the ranks of the job
+//! `NEEDS OPERATION WHEN`, sorted by NEEDS. `background R` instead of `ranks R` says that the ranks of the job
 //! repeat their operations until all jobs without it have finished.
 //!
 //! `offered R`, followed by R lines `NODE GAP`, says that ranks of a background job post copies of their sends, drawn at random,

@@ -179,7 +179,7 @@ impl<T: Time> Operations<T> {
     }
 
     /// Return the job and the node of the rank of an operation.
-    pub fn place_of(&self, operation: u32) -> (usize, usize) {
+    pub fn job_and_node(&self, operation: u32) -> (usize, usize) {
         let rank = &self.ranks[self.operations[operation as usize].listed.rank as usize];
         (rank.job, rank.node)
     }
@@ -269,7 +269,7 @@ impl<T: Time> Operations<T> {
         for (number, one) in listed().enumerate() {
             take_time[one.rank as usize] |= match one.kind {
                 Kind::Calc => one.length > 0,
-                _ => self.place_of(number as u32).1 != self.place_of(one.partner).1,
+                _ => self.job_and_node(number as u32).1 != self.job_and_node(one.partner).1,
             };
         }
         let mut spreads = true;
@@ -393,7 +393,7 @@ impl<T: Time> Operations<T> {
             (times[number][0], times[number][2]) = (now, now);
         }
         let ListedOperation { kind, rank, partner, length, .. } = self.operations[number].listed;
-        let (_, node) = self.place_of(number as u32);
+        let (_, node) = self.job_and_node(number as u32);
         match kind {
             Kind::Calc if length == 0 => self.end(number, now),
             Kind::Calc => {
@@ -401,7 +401,7 @@ impl<T: Time> Operations<T> {
                 self.count_under_way(rank, true);
                 self.timers.push((now + T::of_length(length), number as u32));
             }
-            Kind::Send { .. } if self.place_of(partner).1 == node => {
+            Kind::Send { .. } if self.job_and_node(partner).1 == node => {
                 self.end(number, now);
                 self.arrive_at(partner as usize, now);
             }

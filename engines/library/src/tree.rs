@@ -13,8 +13,8 @@ pub struct Tree {
     divisor: Vec<usize>,
     /// For each router, the child that leads down to each of the routers with nodes.
     down: Vec<Vec<u32>>,
-    /// Place of each router among those with nodes.
-    place: Vec<Option<usize>>,
+    /// Index of each router among those with nodes.
+    leaf_of: Vec<Option<usize>>,
 }
 
 impl Tree {
@@ -24,9 +24,9 @@ impl Tree {
     /// `neighbours`: routers that each router is joined to, in order of their numbers; `with_nodes`: routers.
     pub fn new(level: Vec<usize>, neighbours: &[Vec<usize>], with_nodes: &[usize]) -> Result<Tree, BadFile> {
         let routers = level.len();
-        let mut place = vec![None; routers];
+        let mut leaf_of = vec![None; routers];
         for (index, &router) in with_nodes.iter().enumerate() {
-            place[router] = Some(index);
+            leaf_of[router] = Some(index);
         }
         let mut parents = vec![Vec::new(); routers];
         for (router, next) in neighbours.iter().enumerate() {
@@ -46,7 +46,7 @@ impl Tree {
             let most = (0..routers).filter(|&router| level[router] == l).map(|router| parents[router].len()).max();
             divisor.push(divisor[l] * most.unwrap_or(0).max(1));
         }
-        let mut tree = Tree { level, parents, divisor, down: vec![vec![NO_WAY; with_nodes.len()]; routers], place };
+        let mut tree = Tree { level, parents, divisor, down: vec![vec![NO_WAY; with_nodes.len()]; routers], leaf_of };
         tree.find_ways_down()?;
         Ok(tree)
     }
@@ -56,7 +56,7 @@ impl Tree {
         order.sort_by_key(|&router| self.level[router]);
         for child in order {
             for leaf in 0..self.down[child].len() {
-                if self.place[child] != Some(leaf) && self.down[child][leaf] == NO_WAY {
+                if self.leaf_of[child] != Some(leaf) && self.down[child][leaf] == NO_WAY {
                     continue;
                 }
                 for &parent in &self.parents[child] {
@@ -72,7 +72,7 @@ impl Tree {
 
     /// The next router on the way from `here` to a node on another router; none if there is no way.
     pub fn next(&self, here: usize, goal: usize, node: usize) -> Option<usize> {
-        let way = self.down[here][self.place[goal]?];
+        let way = self.down[here][self.leaf_of[goal]?];
         if way != NO_WAY {
             return Some(way as usize);
         }

@@ -131,7 +131,7 @@ impl Jobs {
             self.network.arrivals.resize(index + 1, Arrival::default());
         }
         let receive = self.operations.receive_of(self.background.send_of(one.send));
-        let (job, destination) = self.operations.place_of(receive);
+        let (job, destination) = self.operations.job_and_node(receive);
         let (destination, job) = (destination as u32, job as u32);
         self.departures[index] = Departure { last: 0, to_leave: one.bytes, destination, job };
         let number = if self.background.has(one.send) { self.background.copies } else { one.send };
@@ -197,7 +197,7 @@ impl Jobs {
     }
 
     fn count_arrival(&mut self, send: u32, posted_at: u64) {
-        let (job, _) = self.operations.place_of(send);
+        let (job, _) = self.operations.job_and_node(send);
         let time = self.network.now - posted_at;
         self.message_ps[job].add(time);
         self.message_sum_ps[job] += time;

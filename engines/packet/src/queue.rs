@@ -59,8 +59,8 @@ impl Queue {
     pub fn push(&mut self, event: Event) {
         let bucket = event.key >> self.shift;
         if bucket <= self.now {
-            let place = self.current.iter().rposition(|other| *other > event).map_or(0, |place| place + 1);
-            self.current.insert(place, event);
+            let position = self.current.iter().rposition(|other| *other > event).map_or(0, |last| last + 1);
+            self.current.insert(position, event);
         } else if bucket - self.now <= self.mask {
             let slot = (bucket & self.mask) as usize;
             let entry = (event, self.heads[slot]);
@@ -68,9 +68,9 @@ impl Queue {
                 self.slab.push(entry);
                 self.slab.len() as u32 - 1
             } else {
-                let place = self.free;
-                self.free = std::mem::replace(&mut self.slab[place as usize], entry).1;
-                place
+                let entry_at = self.free;
+                self.free = std::mem::replace(&mut self.slab[entry_at as usize], entry).1;
+                entry_at
             };
             self.filled[slot / 64] |= 1 << (slot % 64);
             self.in_wheel += 1;
@@ -108,14 +108,14 @@ impl Queue {
         self.now = next;
         if near == Some(next) {
             let slot = (next & self.mask) as usize;
-            let mut place = std::mem::replace(&mut self.heads[slot], END);
+            let mut entry_at = std::mem::replace(&mut self.heads[slot], END);
             self.filled[slot / 64] &= !(1 << (slot % 64));
-            while place != END {
-                let (event, after) = self.slab[place as usize];
+            while entry_at != END {
+                let (event, after) = self.slab[entry_at as usize];
                 self.current.push(event);
-                self.slab[place as usize].1 = self.free;
-                self.free = place;
-                place = after;
+                self.slab[entry_at as usize].1 = self.free;
+                self.free = entry_at;
+                entry_at = after;
             }
             self.in_wheel -= self.current.len();
         }

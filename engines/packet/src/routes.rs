@@ -17,7 +17,7 @@ use crate::settings::{Scheme, Settings};
 /// Marks a stored entry that is a single port.
 const ONE: u32 = 1 << 31;
 
-/// In the place of a listed hop that was drawn: any of them.
+/// Instead of a listed hop that was drawn: any of them.
 pub const ANY_HOP: u32 = u32::MAX;
 
 /// A port of a router, counted over all routers, and the channel classes that a packet may use on it.
@@ -30,7 +30,7 @@ pub struct Way {
     pub escape: bool,
 }
 
-/// A part of a path: before the packet has decided on a detour, to the place of the detour, and to the goal.
+/// A part of a path: before the packet has decided on a detour, to the intermediate of the detour, and to the goal.
 #[derive(Debug, Clone, Copy)]
 pub enum Leg {
     Undecided,
@@ -116,7 +116,7 @@ impl Routes {
         let through_router = self.settings.routing.via == Via::Router;
         match leg {
             Leg::Undecided => 0,
-            Leg::Detour(place) => first + u8::from(through_router && group[here] == group[place]),
+            Leg::Detour(intermediate) => first + u8::from(through_router && group[here] == group[intermediate]),
             Leg::Direct => first + 1 + u8::from(through_router) + u8::from(group[here] == group[goal]),
         }
     }

@@ -20,8 +20,8 @@ pub enum Scheme {
     Hops,
     /// The machine's file lists it.
     Listed,
-    /// One class for each part of a path that ends with a global hop: before a detour, up to its place, behind it, and in the
-    /// last group (Kim, Dally, Scott and Abts: ISCA 2008).
+    /// One class for each part of a path that ends with a global hop: before a detour, up to its intermediate, behind it,
+    /// and in the last group (Kim, Dally, Scott and Abts: ISCA 2008).
     GlobalHops,
     /// Class 0 before the dateline of a ring, class 1 behind it (Dally and Seitz: IEEE Trans. Computers 36(5), 1987).
     Dateline,

@@ -73,13 +73,13 @@ class Resilience(Analysis, kind="resilience"):
     @model_check
     def _some_cables_fail(self) -> None:
         for label, machine in self.machines.items():
-            for place, percent in enumerate(self.percent):
+            for index, percent in enumerate(self.percent):
                 if percent and not self.of:
                     try:
                         number_of(f"{percent:g} %", machine.cables, "cables")
                     except ConfigError as error:
                         problem = f"{label}: {error.problem}"
-                        raise ConfigError(problem, "raise it", ("percent", str(place)), percent, error.code) from None
+                        raise ConfigError(problem, "raise it", ("percent", str(index)), percent, error.code) from None
 
     def rows(self) -> list[Row]:
         return [row for label, config in self.machines.items() for row in self._rows(label, config)]

@@ -52,8 +52,8 @@ class InputFileError(ConfigError):
     def within(self, where: str) -> "InputFileError":
         """Return the mistake with the position of a larger part, such as a file, before its own."""
         problem = self.problem.removeprefix(f"{self.where}: ") if self.where else self.problem
-        place = f"{where}, {self.where}" if self.where else where
-        return InputFileError(problem, self.remedy, place, self.value, self.code)
+        position = f"{where}, {self.where}" if self.where else where
+        return InputFileError(problem, self.remedy, position, self.value, self.code)
 
     def at_file_key(self, name: str, code: Code) -> ConfigError:
         """Return the mistake in the file of this name, at the key ``file`` of a kind."""

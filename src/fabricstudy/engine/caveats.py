@@ -25,7 +25,7 @@ def takes_other_paths(caveats: Iterable[Caveat], point: Point) -> bool:
 
 
 def has_jobs(point: Point) -> bool:
-    """Points with jobs, in the place of offered traffic."""
+    """Points with jobs, instead of offered traffic."""
     return point.offered is None
 
 

@@ -62,7 +62,7 @@ def attempt_offered(
     Parameters
     ----------
     stored : mapping, optional
-        Files of stored runs by the digest of their input, to be read in place of simulations.
+        Files of stored runs by the digest of their input, to be read instead of simulations.
 
     Raises
     ------

@@ -37,7 +37,7 @@ class Point(Model):
     machine: Topology = Field(description="routers, links and nodes")
     routing: Routing = Field(description="how packets find their way")
     jobs: tuple[Job, ...] = Field((), max_length=MAX_JOBS, description="jobs; nodes are given out in this order")
-    offered: Offered | None = Field(None, description="steady traffic that all nodes offer, in the place of jobs")
+    offered: Offered | None = Field(None, description="steady traffic that all nodes offer, instead of jobs")
     network: Network = Field(default_factory=Network, description="routers and network interfaces")
     engine: EngineSettings = Field(description="the simulator")
     seed: Whole = Field(ge=0, lt=2**31)

@@ -46,7 +46,7 @@ class HopDistances:
     is the matrix over all pairs.
     """
 
-    place: Int32s
+    coordinates: Int32s
     """Coordinates of the routers; int32 [routers, dimensions]."""
     table: Int16s
     """Tables of all dimensions, flattened and concatenated; int16 [sum of squared lengths]."""
@@ -58,7 +58,7 @@ class HopDistances:
     @property
     def routers(self) -> int:
         """Number of routers."""
-        return len(self.place)
+        return len(self.coordinates)
 
     def between(self, tail: Integers, head: Integers) -> Ints:
         """Return the hops from routers `tail` to routers `head`; the arrays are broadcast.
@@ -72,18 +72,19 @@ class HopDistances:
         """
         total = np.zeros(np.broadcast_shapes(np.shape(tail), np.shape(head)), dtype=np.int64)
         for k in range(len(self.length)):
-            coordinate = self.place[:, k].astype(np.int64)
+            coordinate = self.coordinates[:, k].astype(np.int64)
             total += self.table[self.first[k] + coordinate[tail] * self.length[k] + coordinate[head]]
         return total
 
     def matrix(self) -> Int16s:
         """Return the hops between all routers, int16 [routers, routers]."""
-        if len(self.length) == 1 and np.array_equal(self.place[:, 0], np.arange(self.routers)):
+        if len(self.length) == 1 and np.array_equal(self.coordinates[:, 0], np.arange(self.routers)):
             return self.table.reshape(self.routers, self.routers)
         total = np.zeros((self.routers, self.routers), dtype=np.int16)
         for k, length in enumerate(self.length):
             end = self.first[k] + length**2
-            total += self.table[self.first[k] : end].reshape(length, length)[np.ix_(self.place[:, k], self.place[:, k])]
+            coordinate = self.coordinates[:, k]
+            total += self.table[self.first[k] : end].reshape(length, length)[np.ix_(coordinate, coordinate)]
         return total
 
 

@@ -218,8 +218,8 @@ def _chosen_cables(machine: Machine, amount: Any, all_cables: Ints, left: Ints, 
     ends = np.sort(np.stack([machine.cable_tail[row], machine.cable_head[row]]), axis=0)
     free = np.isin(np.arange(len(row)), left)
     cables: list[int] = []
-    for place, names in enumerate(amount):
-        where = (*path, str(place))
+    for index, names in enumerate(amount):
+        where = (*path, str(index))
         pair = sorted(_number(machine, "routers", name, where) for name in names[:2])
         between = np.flatnonzero((ends[0] == pair[0]) & (ends[1] == pair[1]) & free)
         kind = machine.cable_class[row[between]]
@@ -245,8 +245,8 @@ def _parts(machine: Machine, faults: Faults, noun: str) -> Ints:
     if isinstance(amount, tuple):
         known = getattr(machine, f"{noun.removesuffix('s')}_of", {})
         named = [
-            _number(machine, noun, name, (noun, str(place)))
-            for place, written in enumerate(amount)
+            _number(machine, noun, name, (noun, str(index)))
+            for index, written in enumerate(amount)
             for name in _listed(written, known)
         ]
         return np.array(named, dtype=np.int64)
@@ -347,12 +347,12 @@ def _names(
     def of_survivors(numbers: dict[str, int], to: Ints, lives: Bools) -> dict[str, int]:
         return {name: int(to[old]) for name, old in numbers.items() if lives[old]}
 
-    place = {(int(t), int(h), int(k)): (i, int(c)) for i, (t, h, k, c) in enumerate(_rows(slow)) if row[i]}
+    known = {(int(t), int(h), int(k)): (i, int(c)) for i, (t, h, k, c) in enumerate(_rows(slow)) if row[i]}
     new_row = np.cumsum(row) - 1
     links = {
-        2 * old + way: 2 * int(new_row[place[t, h, k][0]]) + way
+        2 * old + way: 2 * int(new_row[known[t, h, k][0]]) + way
         for old, (t, h, k, c) in enumerate(_rows(whole))
-        if (t, h, k) in place and place[t, h, k][1] == c
+        if (t, h, k) in known and known[t, h, k][1] == c
         for way in (0, 1)
     }
 

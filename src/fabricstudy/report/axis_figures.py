@@ -169,14 +169,14 @@ def _numeric_ticks(axes: Axes, data: _Data, width: float) -> None:
         axes.set_xscale("log", base=10 if max(data.xs) > 1000 * min(data.xs) else 2)
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.xaxis.set_major_formatter(figure_style.PLAIN_NUMBERS)
-    places = np.log(data.xs) if data.x_log else np.array(data.xs)
-    ticks, span = [0], places[-1] - places[0]
-    for index in range(1, len(places)):
-        if places[index] - places[ticks[-1]] > 0.05 * span:
+    positions = np.log(data.xs) if data.x_log else np.array(data.xs)
+    ticks, span = [0], positions[-1] - positions[0]
+    for index in range(1, len(positions)):
+        if positions[index] - positions[ticks[-1]] > 0.05 * span:
             ticks.append(index)
-    if data.x_text[data.xs[0]][-1].isalpha() or len(ticks) == len(places) <= 12:
+    if data.x_text[data.xs[0]][-1].isalpha() or len(ticks) == len(positions) <= 12:
         xs = [data.xs[index] for index in ticks]
-        distance = 0.9 * width * (np.diff(places[ticks]).min() / span if len(ticks) > 1 else 1.0)
+        distance = 0.9 * width * (np.diff(positions[ticks]).min() / span if len(ticks) > 1 else 1.0)
         figure_style.label_ticks(axes, xs, [data.x_text[x] for x in xs], distance)
         axes.xaxis.set_minor_locator(NullLocator())
 

@@ -91,7 +91,7 @@ def _panel(axes: Axes, field: pd.DataFrame, colours: ScalarMappable, width: floa
     axes.grid(visible=False)
     columns = len(field.columns)
     figure_style.label_ticks(
-        axes, [place + 0.5 for place in range(columns)], list(map(label_text, field.columns)), width / columns
+        axes, [column + 0.5 for column in range(columns)], list(map(label_text, field.columns)), width / columns
     )
     labels = [figure_style.truncate_label(label_text(y)) for y in field.index]
     axes.set_yticks(np.arange(len(field)) + 0.5, labels, rotation=0)

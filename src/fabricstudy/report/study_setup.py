@@ -181,16 +181,16 @@ def parameters(study: Study, planned: Plan) -> tuple[TextTable, TextTable, TextT
 
 
 def _job_parameters(study: Study, planned: Plan) -> list[list[str]]:
-    """Return the parameters of jobs: of each place in the list of jobs, or of all of many."""
+    """Return the parameters of jobs: of each job by its index, or of all of many."""
     names = dict.fromkeys(row.point_id for row in planned.rows if row.experiment not in ADDED_EXPERIMENTS)
     points = [planned.points[name].point for name in names]
     many = any(len(point.jobs) > _MOST_JOBS for point in points)
     values: dict[str, dict[str, None]] = {}
     given: set[str] = set()
     for point in points:
-        for place, job in enumerate(point.jobs):
+        for index, job in enumerate(point.jobs):
             ranks = job.rank_count(point.machine.nodes, point.machine.cores_per_node)
-            where = "*" if many else str(place)
+            where = "*" if many else str(index)
             leaves: dict[tuple[str, ...], tuple[str, bool]] = {("name",): (job.name, "name" in job.model_fields_set)}
             # Each of several equal jobs stands for itself.
             leaves |= {keys: (text, is_given) for keys, text, is_given in _leaves(job) if keys != ("count",)}

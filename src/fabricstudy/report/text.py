@@ -54,7 +54,7 @@ def frame_table(frame: pd.DataFrame, axes: Sequence[str], columns: Sequence[str]
         for row in frame.to_dict("records")
     ]
     head = (*axes, *(name.replace("_ns", " (ns)").replace("_", " ") for name in columns))
-    texts = {place for place, name in enumerate(columns, len(axes)) if frame.dtypes.get(name) in ("str", object)}
+    texts = {index for index, name in enumerate(columns, len(axes)) if frame.dtypes.get(name) in ("str", object)}
     return TextTable(head, rows, frozenset(range(len(axes), len(head))) - texts)
 
 

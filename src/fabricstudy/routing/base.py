@@ -178,8 +178,8 @@ class MemorylessRoutes(Routes, ABC):
         hops, arrived = self.next_hops(at, goal), at == self.last_routers[goal]
         problem, packet = _hops_problem(self.machine, hops, at, arrived, self.oblivious)
         if problem:
-            place = f" at router {at[packet]} for {self.goal_text(int(goal[packet]))}" if packet >= 0 else ""
-            raise RouteError(f"the next hops{place} {problem}")
+            where = f" at router {at[packet]} for {self.goal_text(int(goal[packet]))}" if packet >= 0 else ""
+            raise RouteError(f"the next hops{where} {problem}")
         return hops
 
     @cached_property

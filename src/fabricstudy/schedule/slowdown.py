@@ -43,7 +43,7 @@ class Application(Model):
     communication: _Share | None = Field(
         None, description="part of its run time that is communication; default: all (or that of `bisection`)"
     )
-    mesh: Loss | None = Field(None, description="its loss on a mesh, in place of `slowdown.mesh`")
+    mesh: Loss | None = Field(None, description="its loss on a mesh, instead of `slowdown.mesh`")
     partition: Literal["any", "torus", "mesh"] = Field(
         "any",
         description="partitions on which it runs: any; torus, never a mesh; or mesh, no torus if its size has meshes",

@@ -72,9 +72,9 @@ def is_deadlock_free(machine: Machine, routing: Routing, *, one_channel: bool = 
 def detours_are_deadlock_free(machine: Machine, routing: NonMinimalRouting) -> bool:
     """Return True if the dependencies of Valiant or UGAL, with channels by global hops, are acyclic.
 
-    Channels never decrease along a path, so that the parts of paths between a choice of the next place and this place
-    can be considered one by one. Parts begin at routers with nodes; a part behind a group, and one of a packet that
-    decided on its way, also begin where a cable comes from another group. Raises ValueError if there are no groups.
+    Channels never decrease along a path, so that its parts up to the intermediate router or group and behind it can be
+    considered one by one. Parts begin at routers with nodes; a part behind a group, and one of a packet that decided on
+    its way, also begin where a cable comes from another group. Raises ValueError if there are no groups.
     """
     if machine.group is None:
         raise ValueError("the machine has no groups")

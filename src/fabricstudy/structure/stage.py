@@ -21,9 +21,9 @@ _LOG = logging.getLogger(__name__)
 
 def structure_record(machine_id: str, topology: Topology, machine: Machine, results: Path) -> Record:
     """Return the structure of a machine, built from `topology`, cached under `results`."""
-    store, mark = Store(results / STRUCTURES, "machine_id"), code_of("structure", topology)
+    store, code = Store(results / STRUCTURES, "machine_id"), code_of("structure", topology)
     with store.lock(machine_id):
-        stored = store.finished(machine_id, mark)
+        stored = store.finished(machine_id, code)
         if stored is not None:
             return {name: value for name, value in stored.items() if name not in (FORMAT_KEY, FILES)}
         _LOG.info("computing the bisection of machine %s", machine_id)
@@ -32,7 +32,7 @@ def structure_record(machine_id: str, topology: Topology, machine: Machine, resu
 
         structure = describe_machine(machine)
         half = np.flatnonzero(structure.bisection.cut_side).tolist()
-        record = {"machine_id": machine_id, "status": "done", "fingerprint": mark, **structure.to_json(), HALF: half}
+        record = {"machine_id": machine_id, "status": "done", "fingerprint": code, **structure.to_json(), HALF: half}
         with store.workspace(machine_id) as folder:
             store.keep(folder, record)
         return record

@@ -78,7 +78,7 @@ class Selection(Model):
     """
 
     table: TableName = Field("jobs", description="table to read")
-    analysis: str | None = Field(None, description="analysis to read, in place of simulations")
+    analysis: str | None = Field(None, description="analysis to read, instead of simulations")
     schedule: str | None = Field(None, description="schedule to read; `table` is then `schedules` by default")
     experiment: str = Field("main", description="experiment to read")
     where: dict[str, Condition] = Field(

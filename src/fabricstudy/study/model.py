@@ -62,7 +62,7 @@ class Study(Sweep):
     jobs: tuple[Job, ...] = Field(
         (), min_length=1, max_length=MAX_JOBS, description="jobs; nodes are allocated in this order"
     )
-    offered: Offered | None = Field(None, description="steady traffic that all nodes offer, in the place of jobs")
+    offered: Offered | None = Field(None, description="steady traffic that all nodes offer, instead of jobs")
     network: Network = Field(default_factory=Network, description="routers and network interfaces")
     engine: EngineSettings | None = Field(None, description="the simulator")
     limits: Limits = Field(default_factory=Limits, description="limits of one simulation; not part of the point")

@@ -46,7 +46,7 @@ class Sections(NamedTuple):
     routing: Section
     jobs: tuple[Section, ...]
     offered: Section | None
-    """Offered traffic in place of jobs."""
+    """Offered traffic instead of jobs."""
     network: Section
     engine: Section
 

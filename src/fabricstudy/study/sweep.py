@@ -78,7 +78,7 @@ def _expanded(values: Any) -> Any:
     if step <= 0 or end < start or (end - start) / step >= MAX_VALUES_OF_RANGE:
         problem = f"a range needs a positive step, and 1 to {MAX_VALUES_OF_RANGE:,} numbers"
         raise ConfigError(problem, "write {from: 0.1, to: 0.9, step: 0.1}", ("step",), values["step"], "out-of-range")
-    numbers = [start + place * step for place in range(int((end - start) / step) + 1)]
+    numbers = [start + index * step for index in range(int((end - start) / step) + 1)]
     whole = all(isinstance(value, int) for value in values.values())
     return [int(one) if whole else float(one) for one in numbers]
 
@@ -288,13 +288,13 @@ class SweepBase(Model):
 
     @model_check
     def _paths_fit(self) -> None:
-        places = {
+        targets = {
             ("sweep", name, *axis.path_location(index, path)): path
             for name, axis in self.sweep.items()
             for index, change in enumerate(axis.changes)
             for path in change
         }
-        check_all(partial(path_into, self.VARIES, path, place) for place, path in places.items())
+        check_all(partial(path_into, self.VARIES, path, target) for target, path in targets.items())
         paths = {name: self._paths_of(name) for name in self.sweep}
         for number, name in enumerate(paths):
             for before in itertools.islice(paths, number):

@@ -65,11 +65,11 @@ class Screened:
         rank = pd.Series(self.over_fastest).rank(method="min")
         front = self.screen.or_ == "front"
         return [
-            ("nearest to the front" if front else "among the fastest") if place <= most
+            ("nearest to the front" if front else "among the fastest") if position <= most
             else ("possibly on the front" if front else "possibly the fastest") if probability > ERROR
             else "sampled" if drawn
             else "not simulated"
-            for place, probability, drawn in zip(rank, self.miss_probability, self.rows["sampled"], strict=True)
+            for position, probability, drawn in zip(rank, self.miss_probability, self.rows["sampled"], strict=True)
         ]  # fmt: skip
 
 

@@ -159,17 +159,17 @@ class SizesFile(BlockSizes, kind="file"):
 def _listed(path: Path, data: bytes) -> tuple[tuple[int, ...], int]:
     """Return the numbers of a file, line after line, and the numbers per line: 1, or as many as there are lines."""
     written = input_files.numbered_lines(data)
-    lines = [(place, line.replace(",", " ").split()) for place, line in written if line.strip()]
+    lines = [(line_number, line.replace(",", " ").split()) for line_number, line in written if line.strip()]
     columns = len(lines[0][1]) if lines else 0
-    for place, words in lines:
+    for line_number, words in lines:
         if len(words) != columns or columns not in (1, len(lines)):
             problem = f"{len(words)} numbers in a file of {len(lines)} lines"
             remedy = f"write one number per line, or {len(lines)} for a matrix"
-            raise InputFileError(problem, remedy, position_text(place))
+            raise InputFileError(problem, remedy, position_text(line_number))
     if not 2 <= len(lines) * columns <= MAX_SIZES:
         problem = f"the file has {len(lines) * columns:,} numbers"
         raise InputFileError(problem, f"list 2 to {MAX_SIZES:,}, or use the pattern matrix for more")
-    listed = tuple(whole(word, 0, MAX_TRAFFIC_BYTES, (place,)) for place, words in lines for word in words)
+    listed = tuple(whole(word, 0, MAX_TRAFFIC_BYTES, (line_number,)) for line_number, words in lines for word in words)
     sent = (size for index, size in enumerate(listed) if columns == 1 or index % (columns + 1))
     if not any(sent):
         raise InputFileError("all sizes are 0", "list at least one positive size")

@@ -33,16 +33,16 @@ def find_cycle(operations: Operations) -> list[int]:
     order = np.argsort(operations.dependent, kind="stable")
     first = np.searchsorted(operations.dependent[order], np.arange(len(operations) + 1))
     at, path = int(np.argmax(never[:, 1])), list[int]()
-    places: dict[int, int] = {}
-    while at not in places:
-        places[at] = len(path)
+    position: dict[int, int] = {}
+    while at not in position:
+        position[at] = len(path)
         path.append(at)
         waits = order[first[at] : first[at + 1]]
         needed = operations.needs[waits]
         missing = needed[np.where(operations.when[waits] == ENDED, never[needed, 1], never[needed, 0])]
         # What has started and does not end is a receive.
         at = int(missing[0]) if len(missing) else int(operations.partner[at])
-    return path[places[at] :]
+    return path[position[at] :]
 
 
 def _walk(operations: Operations, own_ns: Floats, arrival_ns: Floats) -> tuple[Floats, Ints]:

@@ -161,8 +161,8 @@ def _check_dependencies(listing: Listing) -> None:
         at = int(np.argmax(wrong))
         raise InputFileError("dependency out of range", f"use operations 0 to {count - 1}", f"dependency {at}")
     if (apart := listing.rank[ends[0]] != listing.rank[ends[1]]).any():
-        place = listing.where(int(ends[0][np.argmax(apart)]))
-        raise InputFileError("depends on another rank", "let a message connect the ranks", place)
+        where = listing.where(int(ends[0][np.argmax(apart)]))
+        raise InputFileError("depends on another rank", "let a message connect the ranks", where)
 
 
 def _outside(values: Integers, least: int, end: int) -> Bools:

@@ -58,7 +58,7 @@ def _check_load(load: Any) -> Any:
 
 
 class Offered(Model):
-    """Steady traffic in the place of jobs.
+    """Steady traffic instead of jobs.
 
     All nodes send. Messages are created at times that do not depend on the network, and wait in an unbounded queue of
     their node. The latency, from the creation of a message to the arrival of its last byte, includes this source queue.

@@ -63,9 +63,9 @@ def placements(
         if wanted is None or index in wanted:
             job = point.jobs[index]
             with _naming(index):
-                on_node, places = job.ranks_on_node(machine.cores_per_node), machine.cores_per_node * job.ranks_per_core
-                if on_node > places:
-                    raise WorkloadError(f"{on_node} ranks per node, but slots for {places}; lower ranks_per_node")
+                on_node, most = job.ranks_on_node(machine.cores_per_node), machine.cores_per_node * job.ranks_per_core
+                if on_node > most:
+                    raise WorkloadError(f"{on_node} ranks per node, but slots for {most}; lower ranks_per_node")
                 slots = Slots(machine, grant.nodes.astype(np.int32), on_node)
                 _check_pattern(job.pattern, slots.ranks)
                 tasks, rng = _tasks(job, index, point.seed, slots.ranks), stream(point.seed, index, Purpose.MAPPING)
@@ -157,7 +157,7 @@ def _tasks(job: Job, index: int, seed: int, ranks: int) -> Tasks:
     if pattern.follows_placement and mapping.needs_traffic:
         problem = f"the mapping {mapping.kind} needs the traffic, which depends on the placement for {pattern.kind}"
         raise WorkloadError(f"{problem}; use another mapping, such as linear or random")
-    if pattern.follows_placement or not (mapping.needs_traffic or mapping.needs_places):
+    if pattern.follows_placement or not (mapping.needs_traffic or mapping.needs_coordinates):
         return Tasks(ranks)
     return Tasks(ranks, *_messages(job, index, seed, ranks, None))
 
@@ -166,17 +166,17 @@ def _messages(
     job: Job, index: int, seed: int, ranks: int, site: JobPlacement | None
 ) -> tuple[Messages, Integers | None]:
     """Return the messages of a job in send order, and the ranks' coordinates in the application."""
-    pattern, places = job.pattern, None
+    pattern, coordinates = job.pattern, None
     if pattern.follows_placement:
         assert site is not None
         sends = _checked_sends(pattern, "sends_at", ranks, site)
     else:
         sends = _checked_sends(pattern, "sends", ranks, ranks, stream(seed, index, Purpose.PATTERN))
-        places = pattern.places(ranks)
+        coordinates = pattern.coordinates(ranks)
         if isinstance(pattern, MessagePattern) and pattern.numbering != "natural":
             number = stream(seed, index, Purpose.NUMBERING).permutation(ranks)
             sends = replace(sends, source=number[sends.source], destination=number[sends.destination])
-            places = None if places is None else places[np.argsort(number)]
+            coordinates = None if coordinates is None else coordinates[np.argsort(number)]
     messages = in_send_order(sends, pattern, ranks, stream(seed, index, Purpose.ORDER))
     if isinstance(pattern, MessagePattern) and isinstance(pattern.message_bytes, MessageSizes):
         sizes = pattern.message_bytes.draw(len(messages), stream(seed, index, Purpose.SIZES))
@@ -184,7 +184,7 @@ def _messages(
     total = float(messages.size_bytes.sum(dtype=np.float64))
     if total > MAX_TRAFFIC_BYTES:
         raise WorkloadError(f"{total:.3g} bytes in total, but at most {MAX_TRAFFIC_BYTES:.3g} are supported; send less")
-    return messages, places
+    return messages, coordinates
 
 
 def _checked_sends(pattern: Pattern, method: str, ranks: int, *arguments: object) -> Sends:

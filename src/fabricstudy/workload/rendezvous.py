@@ -47,9 +47,9 @@ def with_rendezvous(operations: Operations, above_bytes: int) -> Operations:
         np.concatenate([rts_received, cts_sent, rts_sent, cts_received]), dependent, needs, when,
     )  # fmt: skip
     # Sorted by rank; what was added stands before the message.
-    place = np.concatenate([np.arange(first), added])
+    position = np.concatenate([np.arange(first), added])
     sequence = np.concatenate([np.full(first, 4 * count), np.arange(4 * count)])
-    extended = extended.in_order(np.lexsort((sequence, place)))
+    extended = extended.in_order(np.lexsort((sequence, position)))
     # Imports numba, which planning does not need.
     from .critical_path import find_cycle
 

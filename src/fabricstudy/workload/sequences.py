@@ -86,8 +86,8 @@ class _Walk:
         self.steps: list[list[Step]] = [[] for _ in range(operations.ranks)]
         # Computations, sends and receives in the order in which their rank knows that they have ended.
         self._ended: list[list[int]] = [[] for _ in range(operations.ranks)]
-        # Of each operation: the place in this list, and the length of the list when it started.
-        self._place: dict[int, int] = {}
+        # Of each operation: the index in this list, and the length of the list when it started.
+        self._index: dict[int, int] = {}
         self._before = [0] * len(operations)
         # Of each computation: how much of the list it needs.
         self._ready: dict[int, int] = {}
@@ -96,7 +96,7 @@ class _Walk:
         rank = operations.rank.tolist()
         for operation in _order(operations):
             self._add(rank[operation], operation, needs[first[operation] : first[operation + 1]])
-        unknown = [i for i in range(len(operations)) if i not in self._place]
+        unknown = [i for i in range(len(operations)) if i not in self._index]
         rest: list[list[int]] = [[] for _ in range(operations.ranks)]
         for operation in unknown:
             rest[rank[operation]].append(operation)
@@ -106,7 +106,7 @@ class _Walk:
     def _add(self, rank: int, operation: int, needs: list[tuple[int, int]]) -> None:
         ended = self._ended[rank]
         direct = {needed for needed, when in needs if when == ENDED}
-        waits = sorted(needed for needed in direct if needed not in self._place)
+        waits = sorted(needed for needed in direct if needed not in self._index)
         self._end(ended, waits)
         implied = max((self._before[needed] for needed, _ in needs), default=0)
         is_calc = self.kind[operation] == CALC
@@ -115,12 +115,12 @@ class _Walk:
         self._before[operation] = len(ended)
         self.steps[rank].append(Step(waits, operation))
         if is_calc:
-            self._ready[operation] = max([implied, *(self._place[needed] + 1 for needed in direct)])
+            self._ready[operation] = max([implied, *(self._index[needed] + 1 for needed in direct)])
             self._end(ended, [operation])
 
     def _end(self, ended: list[int], operations: list[int]) -> None:
         for operation in operations:
-            self._place[operation] = len(ended)
+            self._index[operation] = len(ended)
             ended.append(operation)
 
     def _is_exact(self, ended: list[int], operation: int, direct: set[int], implied: int) -> bool:
@@ -128,8 +128,8 @@ class _Walk:
 
         It needs the first `implied` of them, and `direct`.
         """
-        for place in range(len(ended) - 1, implied - 1, -1):
-            other = ended[place]
+        for index in range(len(ended) - 1, implied - 1, -1):
+            other = ended[index]
             if other in direct:
                 continue
             # A computation that could start no later, in the same stream, and needs all before it.
@@ -167,9 +167,9 @@ def _order(operations: Operations) -> list[int]:
         pushed += 1
 
     def release(time_ns: float, operation: int, wanted: int) -> None:
-        for place in range(first[operation], first[operation + 1]):
-            if when[place] == wanted:
-                dependent = dependents[place]
+        for index in range(first[operation], first[operation + 1]):
+            if when[index] == wanted:
+                dependent = dependents[index]
                 missing[dependent] -= 1
                 if not missing[dependent]:
                     push(time_ns, class_of[kind[dependent]], dependent)

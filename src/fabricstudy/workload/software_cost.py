@@ -55,5 +55,5 @@ def with_software_cost(operations: Operations, cost: SoftwareCost) -> Operations
         np.concatenate([operations.when, (nothing + ENDED).astype(operations.when.dtype)]),
     )
     # Sorted by rank: a calc stands beside its message.
-    place = np.concatenate([2 * number, 2 * sends - 1, 2 * receives + 1])
-    return costly.in_order(np.argsort(place, kind="stable"))
+    position = np.concatenate([2 * number, 2 * sends - 1, 2 * receives + 1])
+    return costly.in_order(np.argsort(position, kind="stable"))

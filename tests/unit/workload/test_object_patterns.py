@@ -79,9 +79,9 @@ def test_grouped_parts_cost_nothing_among_themselves(group: str, silent: int) ->
     assert [size for (phase, _, _), size in found.items() if phase == phases[-1]] == [4000] * 12
 
 
-def test_places_are_states_and_planes() -> None:
+def test_coordinates_are_states_and_planes() -> None:
     pattern = pattern_of(kind="states-planes", states=4, planes=6)
-    assert pattern.places(12).tolist() == [[s, 2 * p] for s in range(4) for p in range(3)]
+    assert pattern.coordinates(12).tolist() == [[s, 2 * p] for s in range(4) for p in range(3)]
 
 
 def test_parts_that_cannot_be_dealt_are_refused() -> None:

@@ -146,7 +146,7 @@ def test_uniform_refinement_is_a_stencil(level: int, periodic: bool, aggregate: 
         {"kind": "stencil", "message": f"{FACE} B", "shape": [length] * 3, "periodic": periodic}
     )
     fine, plain = sends_of(blocks, length**3), stencil.sends(length**3, np.random.default_rng(0))
-    row_major = np.ravel_multi_index(blocks.places(length**3).T, (length,) * 3)
+    row_major = np.ravel_multi_index(blocks.coordinates(length**3).T, (length,) * 3)
     assert sorted(row_major) == list(range(length**3))
     bytes_of_pair: Counter[tuple[int, int]] = Counter()
     pairs = list(zip(row_major[fine.source].tolist(), row_major[fine.destination].tolist(), strict=True))

@@ -76,7 +76,7 @@ def stencil(shape: tuple[int, ...], periodic: bool = True, shuffled: int | None 
         "kind": "stencil", "dimensions": len(shape), "shape": shape, "periodic": periodic, "message": "1 kB",
     })  # fmt: skip
     ranks = int(np.prod(shape))
-    sends, places = pattern.sends(ranks, np.random.default_rng(0)), pattern.places(ranks)
+    sends, places = pattern.sends(ranks, np.random.default_rng(0)), pattern.coordinates(ranks)
     number = np.arange(ranks) if shuffled is None else np.random.default_rng(shuffled).permutation(ranks)
     edges = [(number[a], number[b], 1000) for a, b in zip(sends.source, sends.destination, strict=True)]
     assert places is not None
@@ -332,7 +332,7 @@ def test_curve_and_orb_follow_shuffled_numbers_off_a_grid() -> None:
     tasks = stencil((12,), periodic=False, shuffled=4)
     for kind in ("curve", "orb"):
         router = slots.router_of_core[mapped(kind, slots, tasks)]
-        assert np.all(np.diff(router[np.argsort(tasks.known_places[:, 0])]) >= 0)
+        assert np.all(np.diff(router[np.argsort(tasks.known_coordinates[:, 0])]) >= 0)
 
 
 def test_shuffled_numbers_are_the_same_pattern_with_other_names(

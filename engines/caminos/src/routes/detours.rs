@@ -1,8 +1,8 @@
 //! Minimal, Valiant and UGAL by the rules of the library's `detours.rs`; hop k uses the channels of class k.
 //!
 //! Under UGAL the candidates of a packet have the length of the path ahead, by which CAMINOS' `LowestSinghWeight` takes the
-//! lower product of queue and hops; minimal ones have the label 0, and those through each of the `detours` places a label of
-//! their own. If `progressive`, a packet that is minimal so far chooses again at each router of its first group, unless that
+//! lower product of queue and hops; minimal ones have the label 0, and those through each of the `detours` a label of their
+//! own. If `progressive`, a packet that is minimal so far chooses again at each router of its first group, unless that
 //! is its last one, too (Jiang, Kim and Dally: Indirect adaptive routing on large scale interconnection networks, ISCA 2009).
 //! A minimal packet does not need the classes of a detour's second leg: with several minimal outputs it may skip one class
 //! (bonus cards: Boppana and Chalasani, ISCA 1993).
@@ -15,10 +15,10 @@ use rand::Rng;
 
 use super::Routes;
 
-/// Label of the candidates that lead through the place drawn first; those of further ones follow.
+/// Label of the candidates that lead through the intermediate drawn first; those of further ones follow.
 const DETOUR: i32 = 1;
-/// What follows the places that a packet drew under UGAL, and what it asked for last, until it has left the router where
-/// it chooses: `InputOutput` tells what a packet asks for in each cycle, and the last of that is what it is granted.
+/// What follows the intermediates that a packet drew under UGAL, and what it asked for last, until it has left the router
+/// where it chooses: `InputOutput` tells what a packet asks for in each cycle, and the last of that is what it is granted.
 const UNDECIDED: i32 = -1;
 /// What a minimal packet under UGAL has instead, less the class in which its hop 0 would have been.
 const MINIMAL: i32 = -2;
@@ -29,18 +29,20 @@ impl Routes {
         self.paths.borrow_mut().lightest(self.graph(), here, goal)
     }
 
-    /// The links with which the lightest paths to a place begin.
-    fn lightest_to_place(&self, here: usize, place: usize) -> Vec<Exit> {
-        let goal = self.paths.borrow().towards(place);
+    /// The links with which the lightest paths to an intermediate begin.
+    fn lightest_to_intermediate(&self, here: usize, intermediate: usize) -> Vec<Exit> {
+        let goal = self.paths.borrow().towards(intermediate);
         self.lightest(here, goal)
     }
 
     pub fn draw_detours(&self, here: usize, goal: usize, rng: &mut StdRng) -> Option<Vec<i32>> {
         if self.kind == Kind::Valiant {
-            return self.draw(here, goal, rng).map(|place| vec![place as i32]);
+            return self.draw(here, goal, rng).map(|intermediate| vec![intermediate as i32]);
         }
         let mut drawn = Vec::new();
-        drawn.extend((0..self.detours).filter_map(|_| self.draw(here, goal, rng)).map(|place| place as i32));
+        drawn.extend(
+            (0..self.detours).filter_map(|_| self.draw(here, goal, rng)).map(|intermediate| intermediate as i32),
+        );
         drawn.extend([UNDECIDED, UNDECIDED]);
         Some(drawn)
     }
@@ -50,8 +52,8 @@ impl Routes {
         self.paths.borrow().draw([here, goal], |end| rng.gen_range(0..end))
     }
 
-    /// `chosen` has the place that a packet goes through, the class in which a minimal one began, or what it may choose
-    /// from.
+    /// `chosen` has the intermediate that a packet goes through, the class in which a minimal one began, or what it may
+    /// choose from.
     pub fn through_what_it_drew(&self, here: usize, goal: usize, hops: usize, chosen: &[i32]) -> Vec<CandidateEgress> {
         let channels = self.channels_of_hop(hops);
         match *chosen {
@@ -60,15 +62,17 @@ impl Routes {
                 let channels = self.channels_of_hop(hops + (MINIMAL - skipped) as usize);
                 self.candidates(&self.lightest(here, goal), channels, 0, 1)
             }
-            [place] => self.candidates(&self.lightest_to_place(here, place as usize), channels, 0, 1),
+            [intermediate] => {
+                self.candidates(&self.lightest_to_intermediate(here, intermediate as usize), channels, 0, 1)
+            }
             [ref drawn @ .., _, _] => {
                 let mut ways = self.minimal_ways(here, goal, hops);
-                for (label, &place) in (DETOUR..).zip(drawn) {
+                for (label, &intermediate) in (DETOUR..).zip(drawn) {
                     let length =
-                        self.paths.borrow_mut().hops_through(self.graph(), here, place as usize, goal) as usize;
+                        self.paths.borrow_mut().hops_through(self.graph(), here, intermediate as usize, goal) as usize;
                     // From a switch without nodes it may be further than between routers with nodes.
                     if hops + length <= self.hop_classes {
-                        let exits = self.lightest_to_place(here, place as usize);
+                        let exits = self.lightest_to_intermediate(here, intermediate as usize);
                         ways.extend(self.candidates(&exits, channels.clone(), label, length));
                     }
                 }
@@ -111,13 +115,13 @@ impl Routes {
         }
     }
 
-    /// Let a packet that comes to a router keep to what it was granted, until it has been at the place that it drew.
+    /// Let a packet that comes to a router keep to what it was granted, until it has been at its intermediate.
     pub fn keep(&self, info: &mut RoutingInfo, here: usize) {
         match info.selections.as_deref() {
             Some(&[.., asked, UNDECIDED]) if asked != UNDECIDED => info.selections = Some(vec![asked]),
             _ => (),
         }
-        if info.selections.as_deref() == Some(&[self.paths.borrow().place(here) as i32]) {
+        if info.selections.as_deref() == Some(&[self.paths.borrow().intermediate_of(here) as i32]) {
             info.selections = None;
         }
     }

@@ -19,7 +19,7 @@ impl Simulation {
         (self.now_ns + last_ns.max(0.0)).max(self.now_ns * (1.0 + f64::EPSILON))
     }
 
-    /// List the next events at the present rates: flows end or choose again, messages leave their places, buffers fill and
+    /// List the next events at the present rates: flows end or choose again, messages leave their slots, buffers fill and
     /// messages drain from them.
     fn list_events(&mut self) {
         let (events, little) = (&mut self.events, STARVED * self.settings.packet);
@@ -55,9 +55,9 @@ impl Simulation {
     pub(super) fn advance(&mut self, until_ns: f64) {
         let passed_ns = until_ns - self.now_ns;
         self.passed_ns = passed_ns;
-        let mut place = 0;
-        while place < self.active.len() {
-            let index = self.active[place];
+        let mut position = 0;
+        while position < self.active.len() {
+            let index = self.active[position];
             let flow = &mut self.flows[index as usize];
             let rate = self.rate[index as usize] * 1e-9;
             let ends_ns = self.now_ns + flow.rest / rate;
@@ -70,13 +70,13 @@ impl Simulation {
             let little = LITTLE * flow.size;
             if flow.rest <= flow.until + little {
                 if flow.rest <= little {
-                    self.active.swap_remove(place);
+                    self.active.swap_remove(position);
                     self.end(index, ends_ns.min(until_ns));
                     continue;
                 }
                 self.again(index);
             }
-            place += 1;
+            position += 1;
         }
         for index in 0..self.nodes.len() {
             let node = &mut self.nodes[index];

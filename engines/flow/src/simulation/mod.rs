@@ -1,11 +1,11 @@
 //! Operations of ranks, and their messages as flows.
 //!
-//! * Operations: see the library's `operations.rs`. An eager send has ended when its message has left its place (see below).
-//! * Up to `injection` messages of a node are under way at once. In a packet network a message leaves its place when its
+//! * Operations: see the library's `operations.rs`. An eager send has ended when its message has left its slot (see below).
+//! * Up to `injection` messages of a node are under way at once. In a packet network a message leaves its slot when its
 //!   last packet has left the node, and then up to `window` bytes of the node wait in the buffer of its router, an equal
-//!   part for each place. So here a message leaves its place when no more than `window / injection` bytes of it have to
+//!   part for each slot. So here a message leaves its slot when no more than `window / injection` bytes of it have to
 //!   arrive, and the messages that have left theirs hold no more than `window` bytes.
-//! * The ranks of a node take turns in filling free places, each in its send order.
+//! * The ranks of a node take turns in filling free slots, each in its send order.
 //! * Flows have max-min fair rates, which are recomputed whenever a flow begins or ends. Ends within `batching` of the
 //!   mean duration of a flow are processed together, at the last of them, so that no link exceeds its capacity.
 //! * A message has arrived when its last byte has: after its flow has ended, and the latency of its way.
@@ -45,17 +45,17 @@ enum Event {
 
 #[derive(Debug, Default)]
 struct Node {
-    /// Messages that wait for a place.
+    /// Messages that wait for a slot.
     waiting: Waiting,
     /// Flows under way, in the order of their starts.
     flows: Vec<u32>,
-    /// How many of them have a place.
+    /// How many of them have a slot.
     placed: usize,
-    /// Bytes that each place has given to the network so far, and how fast it does.
+    /// Bytes that each slot has given to the network so far, and how fast it does.
     served: f64,
     service: f64,
     held: f64,
-    /// Whether something has changed since free places were filled.
+    /// Whether something has changed since free slots were filled.
     changed: bool,
 }
 
@@ -72,7 +72,7 @@ struct Flow {
     latency_ns: f64,
     placed: bool,
     size: f64,
-    /// What places had given when it began.
+    /// What slots had given when it began.
     began: f64,
     /// Bytes of it in the first buffer, as of now.
     held: f64,
@@ -222,7 +222,7 @@ impl Simulation {
             match event {
                 Event::End(number) => self.operations.end_active(number, at_ns.0),
                 Event::Arrival(send) => {
-                    let (job, _) = self.operations.place_of(send);
+                    let (job, _) = self.operations.job_and_node(send);
                     self.outcome.arrived_bytes[job] += self.operations.bytes_of(send) as f64;
                     self.outcome.message_ns[job].push(at_ns.0 - self.operations.posted_at(send));
                     self.operations.arrive(send, at_ns.0);
@@ -250,7 +250,7 @@ impl Simulation {
         }
     }
 
-    /// Fill the free places of all nodes where something has changed.
+    /// Fill the free slots of all nodes where something has changed.
     fn fill_places(&mut self) {
         while !self.changed.is_empty() {
             for node in take(&mut self.changed) {
@@ -269,7 +269,7 @@ impl Simulation {
         }
     }
 
-    /// Free the places of messages that have left the node.
+    /// Free the slots of messages that have left the node.
     fn give_back_places(&mut self, node: usize) {
         let node = &mut self.nodes[node];
         for &flow in &node.flows {
@@ -285,7 +285,7 @@ impl Simulation {
     }
 
     fn start(&mut self, node: usize, send: u32, size: f64) {
-        self.outcome.sent_bytes[self.operations.place_of(send).0] += size;
+        self.outcome.sent_bytes[self.operations.job_and_node(send).0] += size;
         if size == 0.0 {
             return self.send_empty(node, send);
         }
@@ -306,7 +306,7 @@ impl Simulation {
     }
 
     fn message_of(&self, source: usize, send: u32) -> Message {
-        let (_, destination) = self.operations.place_of(self.operations.receive_of(send));
+        let (_, destination) = self.operations.job_and_node(self.operations.receive_of(send));
         Message { number: send, source, destination }
     }
 

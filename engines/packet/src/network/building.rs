@@ -72,8 +72,8 @@ impl Network {
             management: settings
                 .congestion_management
                 .then(|| CongestionManagement::new(settings.links.packet_bytes, settings.buffer_bytes)),
-            places: Vec::new(),
-            free_places: Vec::new(),
+            intermediates: Vec::new(),
+            free_intermediates: Vec::new(),
             ways: Vec::new(),
             opened: Vec::new(),
             arrivals: Vec::new(),

@@ -10,11 +10,11 @@ impl Network {
         let credit = Credit { time: time + port.latency, unit, bytes };
         let waits = port.waits_for_credit;
         let credits = &mut self.credits[sender as usize];
-        let mut place = credits.len();
-        while place > 0 && credits[place - 1].time > credit.time {
-            place -= 1;
+        let mut position = credits.len();
+        while position > 0 && credits[position - 1].time > credit.time {
+            position -= 1;
         }
-        credits.insert(place, credit);
+        credits.insert(position, credit);
         if waits {
             self.wake(sender, credit.time);
         }

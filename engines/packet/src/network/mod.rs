@@ -80,8 +80,8 @@ pub struct Packet {
     pub message: u32,
     pub node: u32,
     pub goal: u32,
-    /// The place of its detour; before it has decided, where its places are listed; the listed hop or path that it has
-    /// drawn; its directions at ties; or the hash of its flow.
+    /// The intermediate of its detour; before it has decided, where those that it drew are listed; the listed hop or path
+    /// that it has drawn; its directions at ties; or the hash of its flow.
     pub via: u32,
     pub size: u32,
     /// Lower goes first under dimension order.
@@ -270,9 +270,9 @@ pub struct Network {
     least_queue: bool,
     fair: Option<FairArbitration>,
     pub management: Option<CongestionManagement>,
-    /// Places that packets under UGAL have drawn, `detours` each, and the free ones among them.
-    places: Vec<u32>,
-    free_places: Vec<u32>,
+    /// Intermediates that packets under UGAL have drawn, `detours` each, and the free ones among them.
+    intermediates: Vec<u32>,
+    free_intermediates: Vec<u32>,
     ways: Vec<Way>,
     opened: Vec<u32>,
     /// Of each message.

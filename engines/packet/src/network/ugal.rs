@@ -21,20 +21,20 @@ impl Network {
         let (here, goal) = (here as usize, packet.goal as usize);
         match self.routes.settings.routing.kind {
             Kind::Valiant => {
-                if let Some(place) = self.draw_place(packet.key, 0, here, goal) {
-                    (packet.stage, packet.via) = (Stage::Detour, place);
+                if let Some(intermediate) = self.draw_intermediate(packet.key, 0, here, goal) {
+                    (packet.stage, packet.via) = (Stage::Detour, intermediate);
                 }
             }
             Kind::Ugal => {
                 let detours = self.routes.settings.detours;
-                let first = self.free_places.pop().unwrap_or_else(|| {
-                    self.places.resize(self.places.len() + detours, 0);
-                    (self.places.len() - detours) as u32
+                let first = self.free_intermediates.pop().unwrap_or_else(|| {
+                    self.intermediates.resize(self.intermediates.len() + detours, 0);
+                    (self.intermediates.len() - detours) as u32
                 });
                 (packet.stage, packet.via) = (Stage::Undecided, first);
                 for index in 0..detours {
-                    let drawn = self.draw_place(packet.key, index, here, goal);
-                    self.places[first as usize + index] = drawn.unwrap_or(u32::MAX);
+                    let drawn = self.draw_intermediate(packet.key, index, here, goal);
+                    self.intermediates[first as usize + index] = drawn.unwrap_or(u32::MAX);
                 }
             }
             // A bit for each dimension: which way round a ring where both are as short.
@@ -53,14 +53,14 @@ impl Network {
         }
     }
 
-    /// Draw a place that leads away from both ends.
-    fn draw_place(&self, key: u32, index: usize, here: usize, goal: usize) -> Option<u32> {
+    /// Draw an intermediate that leads away from both ends.
+    fn draw_intermediate(&self, key: u32, index: usize, here: usize, goal: usize) -> Option<u32> {
         let mut bits = u64::from(key) << 8 | index as u64;
         let below_end = |end: usize| {
             bits = mix(bits);
             below(bits, end as u32) as usize
         };
-        self.routes.detours.draw([here, goal], below_end).map(|place| place as u32)
+        self.routes.detours.draw([here, goal], below_end).map(|intermediate| intermediate as u32)
     }
 
     /// Draw one of the listed hops by weight; where all weights are 0, a packet may take any.
@@ -73,7 +73,7 @@ impl Network {
     #[inline]
     pub(super) fn enter_router(&mut self, packet: u32, here: u32, is_goal: bool) {
         let state = self.packets[packet as usize];
-        if state.stage == Stage::Detour && self.routes.detours.place(here as usize) == state.via as usize {
+        if state.stage == Stage::Detour && self.routes.detours.intermediate_of(here as usize) == state.via as usize {
             self.packets[packet as usize].stage = Stage::Direct;
         }
         if self.routes.settings.routing.kind == Kind::Table && !is_goal {
@@ -90,8 +90,8 @@ impl Network {
         }
         let (mut minimal, detours, hops) = self.alternatives(packet, here);
         if let Some(detour) = self.better_detour(&minimal, &detours, hops) {
-            let Detour { place, ways, .. } = &detours[detour];
-            self.settle(packet, Stage::Detour, *place);
+            let Detour { intermediate, ways, .. } = &detours[detour];
+            self.settle(packet, Stage::Detour, *intermediate);
             return ways.clone();
         }
         if !minimal.iter().any(|way| self.chooses_again(here, way.port, packet)) {
@@ -109,7 +109,7 @@ impl Network {
 
     fn settle(&mut self, packet: u32, stage: Stage, via: u32) {
         let state = &mut self.packets[packet as usize];
-        self.free_places.push(std::mem::replace(&mut state.via, via));
+        self.free_intermediates.push(std::mem::replace(&mut state.via, via));
         state.stage = stage;
         self.counts.minimal[usize::from(stage == Stage::Detour)] += 1;
     }
@@ -140,7 +140,7 @@ impl Network {
         let (port, lane) = (output / self.lanes, output % self.lanes);
         let again = chosen.is_none() && self.chooses_again(self.router_of_queue(input), port, packet);
         if let Some(detour) = chosen {
-            self.settle(packet, Stage::Detour, detour.place);
+            self.settle(packet, Stage::Detour, detour.intermediate);
         } else if !again {
             self.settle(packet, Stage::Direct, 0);
             // Its further hops use the classes after the one that it may have skipped to.
@@ -183,20 +183,20 @@ impl Network {
         }
         let mut detours = Vec::new();
         for index in 0..self.routes.settings.detours {
-            let place = self.places[via as usize + index];
-            if place == u32::MAX {
+            let intermediate = self.intermediates[via as usize + index];
+            if intermediate == u32::MAX {
                 continue;
             }
-            let hops = self.routes.detours.hops_through(&self.routes.graph, at, place as usize, goal);
+            let hops = self.routes.detours.hops_through(&self.routes.graph, at, intermediate as usize, goal);
             // From a switch without nodes it may be further than between routers with nodes.
             if !self.routes.has_classes(usize::from(hop) + hops as usize) {
                 continue;
             }
             let mut ways = Vec::new();
-            let towards = self.routes.detours.towards(place as usize);
-            let of_detour = way(hop, Leg::Detour(place as usize), &self.routes);
+            let towards = self.routes.detours.towards(intermediate as usize);
+            let of_detour = way(hop, Leg::Detour(intermediate as usize), &self.routes);
             self.routes.find_lightest(at, towards, of_detour, &mut ways);
-            detours.push(Detour { place, hops, ways });
+            detours.push(Detour { intermediate, hops, ways });
         }
         let hops = self.routes.detours.hops(&self.routes.graph, at, goal);
         (minimal, detours, hops)
@@ -211,7 +211,7 @@ impl Network {
 }
 
 struct Detour {
-    place: u32,
+    intermediate: u32,
     hops: u32,
     ways: Vec<Way>,
 }

@@ -16,7 +16,7 @@ from .packet import MIN_EVENTS_PER_OBJECT, events_per_object
 def work(point: Point) -> WorkCounts:
     """Count packets in routers, messages, and parts of the machine.
 
-    All nodes have as many places for ranks as the largest one. Where each job is also run alone to find its links, the
+    All nodes have as many slots for ranks as the largest one. Where each job is also run alone to find its links, the
     traffic counts twice, and the construction once per run.
     """
     if point.offered is not None:
@@ -50,7 +50,7 @@ def work(point: Point) -> WorkCounts:
 
 
 def objects(point: Point) -> int:
-    """Count the simulated objects: nodes, places for ranks and routers."""
+    """Count the simulated objects: nodes, slots for ranks and routers."""
     return point.machine.nodes * (1 + _ranks_per_node(point)) + point.machine.routers
 
 

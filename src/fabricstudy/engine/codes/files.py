@@ -55,8 +55,8 @@ class TracedJob:
 
     number: int
     """Index of the job in the point."""
-    place_of_rank: Integers
-    """CODES' number of the place of each rank, [ranks]."""
+    slot_of_rank: Integers
+    """CODES' number of the slot of each rank, [ranks]."""
     messages: Messages
     """The messages in its traces."""
 
@@ -66,10 +66,10 @@ def traced_jobs(machine: Machine, network: CodesNetwork, jobs: list[PlacedJob]) 
     sizes = (job.messages.size_bytes[job.is_inter_node] for job in jobs)
     smallest = min((int(size_bytes.min(initial=2**31)) for size_bytes in sizes), default=1)
     traced = []
-    for number, (job, places) in enumerate(zip(jobs, _places(machine, network, jobs), strict=True)):
+    for number, (job, slots) in enumerate(zip(jobs, _slots(machine, network, jobs), strict=True)):
         messages = _in_pieces(_traced(job, smallest), smallest, network.packet)
         if len(messages):
-            traced.append(TracedJob(number, places, messages))
+            traced.append(TracedJob(number, slots, messages))
     return traced
 
 
@@ -97,16 +97,16 @@ def _in_pieces(messages: Messages, smallest: int, packet: int) -> Messages:
     return Messages(messages.phase[row], messages.source[row], messages.destination[row], cut)
 
 
-def _places(machine: Machine, network: CodesNetwork, jobs: list[PlacedJob]) -> list[Integers]:
-    """Return CODES' numbers of the places of ranks; all nodes have as many places as the largest one has ranks.
+def _slots(machine: Machine, network: CodesNetwork, jobs: list[PlacedJob]) -> list[Integers]:
+    """Return CODES' numbers of the slots of ranks; all nodes have as many slots as the largest one has ranks.
 
-    Places of a repetition belong to its nodes in turn.
+    Slots of a repetition belong to its nodes in turn.
     """
     node = np.concatenate([job.node_of_rank for job in jobs])
     repetition, terminal = np.divmod(node, network.terminals)
     seat = repetition * ranks_per_node(machine, jobs) + number_within(node)
-    place = seat * network.terminals + terminal
-    return np.split(place, np.cumsum([job.ranks for job in jobs])[:-1])
+    slot = seat * network.terminals + terminal
+    return np.split(slot, np.cumsum([job.ranks for job in jobs])[:-1])
 
 
 def ranks_per_node(machine: Machine, jobs: list[PlacedJob]) -> int:
@@ -180,9 +180,9 @@ def phantom_jobs(point: Point) -> list[str]:
 
 
 def _write_jobs(folder: Path, traced: list[TracedJob], point: Point) -> None:
-    lines = [f"{len(job.place_of_rank)} {_prefix(job)} 0 0" for job in traced]
+    lines = [f"{len(job.slot_of_rank)} {_prefix(job)} 0 0" for job in traced]
     (folder / JOBS).write_text("\n".join([*lines, *phantom_jobs(point)]) + "\n")
-    (folder / ALLOCATION).write_text("".join(" ".join(map(str, job.place_of_rank.tolist())) + "\n" for job in traced))
+    (folder / ALLOCATION).write_text("".join(" ".join(map(str, job.slot_of_rank.tolist())) + "\n" for job in traced))
 
 
 def measured_by_job(

@@ -119,9 +119,9 @@ def write_replay(folder: Path, point: BuiltPoint, replay: list[str]) -> list[str
             sends(time_ns[own], destination[own], round(offered.mean_bytes))
         )
     (folder / JOBS).write_text(f"{ranks} {TRACES}/ 0 0\n{PHANTOM}\n")
-    # Places are numbered by repetition, then by rank on the node, then by node.
-    places = np.arange(ranks).reshape(-1, RANKS_PER_NODE, network.terminals).swapaxes(1, 2).ravel()
-    (folder / ALLOCATION).write_text(" ".join(map(str, places.tolist())) + "\n")
+    # Slots are numbered by repetition, then by rank on the node, then by node.
+    slots = np.arange(ranks).reshape(-1, RANKS_PER_NODE, network.terminals).swapaxes(1, 2).ravel()
+    (folder / ALLOCATION).write_text(" ".join(map(str, slots.tolist())) + "\n")
     program, *options = replay
     runs = (
         f"{shlex.join([program, f'--end={end_ns!r}', *options])} && mv {OUTPUTS} {_outputs(run)} && rm -r {_LOGS}"

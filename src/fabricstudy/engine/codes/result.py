@@ -34,7 +34,7 @@ HOP_COLUMNS = 21
 ROUTER, PORT, SOURCE, PACKET_BYTES = 0, 2, 18, 6
 
 _APPLICATION = re.compile(r"^\tApp (\d+): ([0-9.]+|-?nan|-?inf)$", re.MULTILINE)
-# The first number is the rank in the job; the one after "Rank" counts the places of all nodes.
+# The first number is the rank in the job; the one after "Rank" counts the slots of all nodes.
 _FINISHED = re.compile(r"^Network node (\d+) Rank \d+ App (\d+) finished at ([0-9.]+)", re.MULTILINE)
 # The last word is a typo of CODES.
 _LEFT_BEHIND = re.compile(r"unmatched|leftover|lefover", re.IGNORECASE)
@@ -140,7 +140,7 @@ def _checked_times(
     """Return the time of each job of a successful run; None for background jobs, which are truncated."""
     foreground = {index for index, job in enumerate(traced) if not jobs[job.number].background}
     _check_output(out, truncated=len(foreground) < len(traced))
-    ranks = sum(len(traced[index].place_of_rank) for index in foreground)
+    ranks = sum(len(traced[index].slot_of_rank) for index in foreground)
     finished = sum(int(job) in foreground for _, job, _ in _FINISHED.findall(out))
     if finished != ranks:
         raise EngineFailure(f"{ranks} ranks were to finish, and {finished} did")
@@ -158,7 +158,7 @@ def _check_background(out: str, traced: list[TracedJob], jobs: list[PlacedJob], 
     `EngineFailure` if a background job ended although its messages last long enough.
     """
     ends = [(int(job), int(rank), float(time_ns)) for rank, job, time_ns in _FINISHED.findall(out)]
-    foreground_ranks = sum(len(job.place_of_rank) for job in traced if not jobs[job.number].background)
+    foreground_ranks = sum(len(job.slot_of_rank) for job in traced if not jobs[job.number].background)
     times_ns = [time_ns for job, _, time_ns in ends if not jobs[traced[job].number].background]
     if len(times_ns) < foreground_ranks:
         raise BackgroundMismatch(LONGER * duration_ns)
@@ -174,7 +174,7 @@ def _check_background(out: str, traced: list[TracedJob], jobs: list[PlacedJob], 
 
 def _ended_ns(out: str, traced: list[TracedJob]) -> list[Floats]:
     """Return the finish time of each rank of each job; NaN if it was truncated."""
-    ended_ns = [np.full(len(job.place_of_rank), np.nan) for job in traced]
+    ended_ns = [np.full(len(job.slot_of_rank), np.nan) for job in traced]
     for rank, job, time_ns in _FINISHED.findall(out):
         ended_ns[int(job)][int(rank)] = float(time_ns)
     return ended_ns
@@ -210,7 +210,7 @@ def _check_ranks(rows: Floats, traced: list[TracedJob], foreground: set[int]) ->
     """Check that each rank of a foreground job has sent and received the bytes of its messages."""
     job, rank, sent, received = rows[:, [2, 3, 6, 7]].astype(np.int64).T
     for index in sorted(foreground):
-        of_job, ranks, messages = job == index, len(traced[index].place_of_rank), traced[index].messages
+        of_job, ranks, messages = job == index, len(traced[index].slot_of_rank), traced[index].messages
         order = np.argsort(rank[of_job])
         for verb, column, end in (("sent", sent, messages.source), ("received", received, messages.destination)):
             expected = np.bincount(end, weights=messages.size_bytes, minlength=ranks)

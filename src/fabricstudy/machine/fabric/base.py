@@ -104,7 +104,7 @@ ROLES = {
 }
 """Roles of a vertex by the words for them; `type` and `kind` have others, too, which are those of routers.
 
-A `type` of ``Node`` is a host only beside one of ``Switch`` or ``Router``: in the Topology Zoo it is any place.
+A `type` of ``Node`` is a host only beside one of ``Switch`` or ``Router``: in the Topology Zoo it is any location.
 """
 
 OF_LINK = ("class", "count", "bandwidth", "latency", "bandwidth_Bps", "latency_ns")
@@ -154,14 +154,14 @@ def fabric_of(vertices: Mapping[str, tuple[Mapping[str, Any], str]], edges: Sequ
     """
     routers: dict[str, int | None] = {}
     hosts = set()
-    places = not any(_word(says) == "router" for says, _ in vertices.values()) or any(
+    locations = not any(_word(says) == "router" for says, _ in vertices.values()) or any(
         "Longitude" in says or "Internal" in says for says, _ in vertices.values()
     )
     for name, (says, where) in vertices.items():
         _check_misspelt_keys(says, ("role", "nodes"), where)
         if "role" in says and str(says["role"]).lower() not in ROLES:
             raise InputFileError("unknown role of a vertex", "write router or node", f"{where} (role)", says["role"])
-        if _word(says) == "node" and not (places and _is_place(says)):
+        if _word(says) == "node" and not (locations and _is_location(says)):
             hosts.add(name)
         else:
             routers[name] = whole(says["nodes"], 0, MAX_FABRIC_NODES, f"{where} (nodes)") if "nodes" in says else None
@@ -184,7 +184,7 @@ def fabric_of(vertices: Mapping[str, tuple[Mapping[str, Any], str]], edges: Sequ
     if unjoined := hosts.difference(port.host for port in ports):
         some = ", ".join(sorted(unjoined)[:3])
         warn_once(f"warning: nodes that are joined to no router, and left out: {len(unjoined)}, such as {some}")
-    marked = ports or any("role" in says or "nodes" in says or _is_place(says) for says, _ in vertices.values())
+    marked = ports or any("role" in says or "nodes" in says or _is_location(says) for says, _ in vertices.values())
     no_rates = [
         f"{edge.says['LinkSpeed']} ({edge.where})"
         for edge in edges
@@ -212,7 +212,7 @@ def _word(says: Mapping[str, Any]) -> str | None:
     return next((ROLES[word] for word in words if word in ROLES), None)
 
 
-def _is_place(says: Mapping[str, Any]) -> bool:
+def _is_location(says: Mapping[str, Any]) -> bool:
     return "role" not in says and "node" in (str(says.get(key)).lower() for key in ("type", "kind"))
 
 

@@ -14,8 +14,8 @@ from ..cables import Lines, Partition, lines_of
 from ..partitions import Partitions, build_partitions
 from .base import Loops, PartitionList, grid_of
 
-Place = Annotated[Whole, Field(ge=0, le=100_000)]
-Corner = Annotated[tuple[Place, ...], Field(min_length=1, max_length=26)]
+Coordinate = Annotated[Whole, Field(ge=0, le=100_000)]
+Corner = Annotated[tuple[Coordinate, ...], Field(min_length=1, max_length=26)]
 
 
 class PartitionShape(Model):

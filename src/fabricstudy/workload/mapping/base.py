@@ -31,7 +31,7 @@ class Mapping(Kind, family="mapping"):
     needs_traffic: ClassVar[bool] = False
     """It uses the messages; those of a pattern that depends on the placement are unknown."""
 
-    needs_places: ClassVar[bool] = False
+    needs_coordinates: ClassVar[bool] = False
     """It uses the coordinates of the ranks in the application."""
 
     def check_ranks(self, ranks: int) -> None:
@@ -43,7 +43,7 @@ class Mapping(Kind, family="mapping"):
             problem = f"{self.kind} maps ranks by their traffic, but that of {pattern.kind} depends on the placement"
             remedy = "use another mapping, such as linear or random"
             raise ConfigError(problem, remedy, (), self.kind, "unsupported")
-        if self.needs_places and not pattern.has_places:
+        if self.needs_coordinates and not pattern.has_coordinates:
             problem = f"{self.kind} maps ranks by their coordinates in the application, but {pattern.kind} has none"
             raise ConfigError(problem, "use another mapping, such as greedy", (), self.kind, "unsupported")
         predicted = self.predict_cpu_s(ranks, max_partners_estimate(pattern, ranks))

@@ -46,7 +46,7 @@ class BestMapping(Mapping, kind="best"):
                 start.check_fit(machine, pattern, ranks)
 
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
-        starts = self._starts(with_places=True)
+        starts = self._starts(with_coordinates=True)
         exchanges = [ExchangeMapping(start=start).predict_cpu_s(ranks, degree) for start in starts]
         return sum(exchanges) + ANNEALED * self._annealing.predict_cpu_s(ranks, degree)
 
@@ -58,7 +58,7 @@ class BestMapping(Mapping, kind="best"):
         from .kernels import mapping_hop_bytes, slot_topology
 
         graph, topology, exchange = tasks.graph, slot_topology(slots), ExchangeMapping()
-        starts = self._starts(tasks.places is not None)
+        starts = self._starts(tasks.coordinates is not None)
         # One stream per start, so that starts are independent.
         streams = rng.spawn(len(starts))
         begun = [start.map_ranks(slots, tasks, start_rng) for start, start_rng in zip(starts, streams, strict=True)]
@@ -80,8 +80,8 @@ class BestMapping(Mapping, kind="best"):
     def _annealing(self) -> AnnealingMapping:
         return AnnealingMapping(moves_per_task=self.moves_per_task)
 
-    def _starts(self, with_places: bool) -> tuple[Mapping, ...]:
+    def _starts(self, with_coordinates: bool) -> tuple[Mapping, ...]:
         if self.starts is not None:
             return self.starts
-        placed: tuple[Mapping, ...] = (OrbMapping(), CurveMapping()) if with_places else ()
+        placed: tuple[Mapping, ...] = (OrbMapping(), CurveMapping()) if with_coordinates else ()
         return (GreedyMapping(starts=64), GreedyMapping(starts=64), LinearMapping(), *placed)

@@ -82,7 +82,7 @@ def _most_within(slots: Slots) -> Ints:
     if plain_grid and (len(router) == slots.machine.routers or len(router) > MAX_PAIRED_ROUTERS):
         # If all routers had nodes, the one in the middle would have the most around it.
         every = np.arange(slots.machine.routers)
-        middle = np.flatnonzero((table.place == table.length // 2).all(axis=1))[:1]
+        middle = np.flatnonzero((table.coordinates == table.length // 2).all(axis=1))[:1]
         at_distance = np.bincount(table.between(middle, every), minlength=far + 1) * int(cores.max())
         return np.minimum(np.cumsum(at_distance), slots.ranks)
     most = np.zeros(far + 1, dtype=np.int64)

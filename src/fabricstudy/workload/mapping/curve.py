@@ -20,7 +20,7 @@ class CurveMapping(Mapping, kind="curve"):
     after Skilling (Programming the Hilbert curve, AIP Conf. Proc. 707, 2004); Morton's interleaves bits.
     """
 
-    needs_places = True
+    needs_coordinates = True
     curve: Literal["better", "hilbert", "morton"] = Field(
         "better", description="the curve; better: the one with fewer bytes times hops, Hilbert's on ties"
     )
@@ -40,11 +40,13 @@ class CurveMapping(Mapping, kind="curve"):
 
 def _along(curve: Callable[[Integers], Ints], slots: Slots, tasks: Tasks) -> Ints:
     core = np.empty(slots.ranks, dtype=np.int64)
-    core[np.argsort(curve(tasks.known_places), kind="stable")] = np.argsort(curve(slots.place_of_core), kind="stable")
+    core[np.argsort(curve(tasks.known_coordinates), kind="stable")] = np.argsort(
+        curve(slots.coordinates_of_core), kind="stable"
+    )
     return core
 
 
-def morton(place: Integers) -> Ints:
+def morton(coordinates: Integers) -> Ints:
     """Return the position along Morton's curve of points [points, dimensions] with coordinates from 0 on.
 
     Examples
@@ -52,10 +54,10 @@ def morton(place: Integers) -> Ints:
     >>> morton(np.array([[0, 0], [0, 1], [1, 0], [1, 1], [0, 2]])).tolist()
     [0, 1, 2, 3, 4]
     """
-    return _interleaved(np.asarray(place, dtype=np.int64), _bits(place))
+    return _interleaved(np.asarray(coordinates, dtype=np.int64), _bits(coordinates))
 
 
-def hilbert(place: Integers) -> Ints:
+def hilbert(coordinates: Integers) -> Ints:
     """Return the position along Hilbert's curve of points [points, dimensions] with coordinates from 0 on.
 
     Examples
@@ -63,7 +65,7 @@ def hilbert(place: Integers) -> Ints:
     >>> hilbert(np.array([[0, 0], [1, 0], [1, 1], [0, 1]])).tolist() in ([0, 1, 2, 3], [0, 3, 2, 1])
     True
     """
-    axes, bits = np.array(place, dtype=np.int64), _bits(place)
+    axes, bits = np.array(coordinates, dtype=np.int64), _bits(coordinates)
     for bit in (1 << k for k in range(bits - 1, 0, -1)):
         for k in range(axes.shape[1]):
             flips = (axes[:, k] & bit) != 0
@@ -78,8 +80,8 @@ def hilbert(place: Integers) -> Ints:
     return _interleaved(axes ^ turn[:, None], bits)
 
 
-def _bits(place: Integers) -> int:
-    return max(1, int(np.max(place, initial=0)).bit_length())
+def _bits(coordinates: Integers) -> int:
+    return max(1, int(np.max(coordinates, initial=0)).bit_length())
 
 
 def _interleaved(axes: Ints, bits: int) -> Ints:

@@ -140,27 +140,27 @@ def _names(line: str, where: str) -> list[str]:
     return [name for word in words for name in expanded(word, where)]
 
 
-def _on_hosts(places: list[tuple[object, str]]) -> RankFile:
+def _on_hosts(slots: list[tuple[object, str]]) -> RankFile:
     """Return the ranks, each with its slot and host, by their order on the host."""
     of_host = defaultdict(list)
-    for rank, (slot, host) in enumerate(places):
+    for rank, (slot, host) in enumerate(slots):
         of_host[host].append((slot, rank))
     position = {rank: index for ranks in of_host.values() for index, (_, rank) in enumerate(sorted(ranks))}
-    return RankFile(tuple(position[rank] for rank in range(len(places))), tuple(host for _, host in places))
+    return RankFile(tuple(position[rank] for rank in range(len(slots))), tuple(host for _, host in slots))
 
 
 def _open_mpi(lines: _Lines) -> RankFile:
-    places: dict[int, tuple[object, str]] = {}
+    slots: dict[int, tuple[object, str]] = {}
     for number, line in lines:
         found, where = _OPEN_MPI.fullmatch(line), position_text(number)
         if found is None:
             raise InputFileError("not a line of a rank file of Open MPI", "write rank 0=host1 slot=3", where, line)
         rank = whole(found[1], 0, len(lines) - 1, where)
-        if rank in places:
+        if rank in slots:
             raise InputFileError("duplicate rank", "list each rank once", where, rank)
         # socket:core, or a list of cores of which the first counts
-        places[rank] = [int(part) for part in re.findall(r"\d{1,9}", found[3])], found[2]
-    return _on_hosts([places[rank] for rank in range(len(lines))])
+        slots[rank] = [int(part) for part in re.findall(r"\d{1,9}", found[3])], found[2]
+    return _on_hosts([slots[rank] for rank in range(len(lines))])
 
 
 def _cores_in_order(lines: _Lines) -> tuple[int, ...]:

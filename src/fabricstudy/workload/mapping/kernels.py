@@ -24,14 +24,14 @@ from .tasks import Slots, TaskGraph
 class SlotTopology(NamedTuple):
     """The routers of the cores, and their surroundings.
 
-    `place`, `table`, `table_first` and `length` are those of `fabricstudy.machine.distances.HopDistances`.
-    `router` [cores] is the router of each core, and `core_place` that router's place. The cores of router r begin at
-    ``cores_first[r]`` in `cores`, routers joined to it at ``joined_first[r]`` in `joined`, and itself and the nearest
-    others with cores at ``near_first[r]`` in `near`.
+    `coordinates`, `table`, `table_first` and `length` are those of `fabricstudy.machine.distances.HopDistances`.
+    `router` [cores] is the router of each core, and `core_coordinates` that router's coordinates. The cores of router r
+    begin at ``cores_first[r]`` in `cores`, routers joined to it at ``joined_first[r]`` in `joined`, and itself and the
+    nearest others with cores at ``near_first[r]`` in `near`.
     """
 
-    place: Int32s
-    core_place: Int32s
+    coordinates: Int32s
+    core_coordinates: Int32s
     table: Int16s
     table_first: Ints
     length: Ints
@@ -58,7 +58,11 @@ def hops(topology: SlotTopology, a: int, b: int) -> int:
     """Return the hops between two routers."""
     total = 0
     for k in range(len(topology.length)):
-        entry = topology.table_first[k] + np.int64(topology.place[a, k]) * topology.length[k] + topology.place[b, k]
+        entry = (
+            topology.table_first[k]
+            + np.int64(topology.coordinates[a, k]) * topology.length[k]
+            + topology.coordinates[b, k]
+        )
         total += topology.table[entry]
     return total
 
@@ -111,14 +115,14 @@ def move_cost(state: MappingState, task: int, to: int, left_out: int) -> float:
     here = topology.router[core[task]]
     total = 0.0
     for k in range(len(topology.length)):
-        if topology.place[here, k] == topology.place[to, k]:
+        if topology.coordinates[here, k] == topology.coordinates[to, k]:
             continue
-        before = topology.table_first[k] + np.int64(topology.place[here, k]) * topology.length[k]
-        after = topology.table_first[k] + np.int64(topology.place[to, k]) * topology.length[k]
+        before = topology.table_first[k] + np.int64(topology.coordinates[here, k]) * topology.length[k]
+        after = topology.table_first[k] + np.int64(topology.coordinates[to, k]) * topology.length[k]
         for i in range(graph.first[task], graph.first[task + 1]):
             partner = graph.partner[i]
             if partner != left_out:
-                there = topology.core_place[core[partner], k]
+                there = topology.core_coordinates[core[partner], k]
                 total += graph.size_bytes[i] * (topology.table[after + there] - topology.table[before + there])
     return total
 
@@ -220,8 +224,8 @@ def draw_swap(state: MappingState, near_share: float) -> tuple[int, int]:
     router = topology.router[core[graph.partner[graph.first[task_a] + np.random.randint(degree)]]]
     around = topology.near_first[router + 1] - topology.near_first[router]
     router = topology.near[topology.near_first[router] + np.random.randint(around)]
-    places = topology.cores_first[router + 1] - topology.cores_first[router]
-    return task_a, task[topology.cores[topology.cores_first[router] + np.random.randint(places)]]
+    slots = topology.cores_first[router + 1] - topology.cores_first[router]
+    return task_a, task[topology.cores[topology.cores_first[router] + np.random.randint(slots)]]
 
 
 @njit(cache=True)
@@ -387,11 +391,11 @@ def grow(
 
 
 class RouteTable(NamedTuple):
-    """Dimension-order routes as tables over two places of a dimension, with the offsets of `SlotTopology`.
+    """Dimension-order routes as tables over two coordinates of a dimension, with the offsets of `SlotTopology`.
 
-    `to` [2, entries] is the next place on each of at most two routes, -1 where there is none; `share` [2, entries] its
-    share of the traffic; ``link[link_first[k] + router * length[k] + place]`` is the link to another place along
-    dimension k; `head` [links] its end, and `scale` [links] the factor of its bytes in the objective.
+    `to` [2, entries] is the next coordinate on each of at most two routes, -1 where there is none; `share` [2, entries]
+    its share of the traffic; ``link[link_first[k] + router * length[k] + coordinate]`` is the link to another
+    coordinate along dimension k; `head` [links] its end, and `scale` [links] the factor of its bytes in the objective.
     """
 
     to: Ints
@@ -418,7 +422,7 @@ def add_route_load(
     """Add bytes to the links from one router to another; return the number of links changed in this turn so far."""
     current = source
     for k in range(len(topology.length)):
-        here, there = np.int64(topology.place[current, k]), np.int64(topology.place[goal, k])
+        here, there = np.int64(topology.coordinates[current, k]), np.int64(topology.coordinates[goal, k])
         if here == there:
             continue
         start, length, end = current, topology.length[k], current
@@ -529,7 +533,7 @@ def slot_topology(slots: Slots) -> SlotTopology:
     cores = np.argsort(router, kind="stable")
     cores_first = np.searchsorted(router[cores], np.arange(machine.routers + 1)).astype(np.int64)
     near = nearest_routers_with_slots(links.first, links.head, cores_first)
-    distances = table.place, table.place[router], table.table, table.first, table.length
+    distances = table.coordinates, table.coordinates[router], table.table, table.first, table.length
     return SlotTopology(*distances, router, cores_first, cores, links.first, links.head, *near)
 
 
@@ -567,8 +571,10 @@ def route_table(machine: Machine, tie: str) -> RouteTable:
 def compile_kernels() -> None:
     """Run all loops once on two ranks, so that numba compiles or loads them."""
     ends, link = np.arange(2, dtype=np.int32), LinkClass("x", 1.0, 1.0)
-    cable, place = (ends[:1], ends[1:], ends[:1], ends[1:]), ends[:, None]
-    machine = Machine("line", ends, *cable, (link,), link, routers=2, coordinates=place, dimensions=(Dimension(2),))
+    cable, coordinates = (ends[:1], ends[1:], ends[:1], ends[1:]), ends[:, None]
+    machine = Machine(
+        "line", ends, *cable, (link,), link, routers=2, coordinates=coordinates, dimensions=(Dimension(2),)
+    )
     slots, graph = Slots(machine, np.arange(2, dtype=np.int32), 1), TaskGraph.of_edges(ends[:1], ends[1:], ends[1:], 2)
     state, tie = mapping_state(slots, graph, np.arange(2)), np.zeros(2)
     core = grow(state.graph, state.topology, 0, 0, tie, tie)

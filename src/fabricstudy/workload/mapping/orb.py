@@ -17,40 +17,44 @@ class OrbMapping(Mapping, kind="orb"):
     C-36(5), 1987; for mapping Bhatele, PhD thesis, University of Illinois 2010.)
     """
 
-    needs_places = True
+    needs_coordinates = True
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
-        core_place, rank_place = slots.place_of_core, np.asarray(tasks.known_places, dtype=np.int64)
-        partner = pairing(core_place, rank_place)
+        core_coordinates, rank_coordinates = (
+            slots.coordinates_of_core,
+            np.asarray(tasks.known_coordinates, dtype=np.int64),
+        )
+        partner = pairing(core_coordinates, rank_coordinates)
         core = np.empty(slots.ranks, dtype=np.int64)
         parts = [(np.arange(slots.ranks), np.arange(slots.ranks))]
         while parts:
             cores, ranks = parts.pop()
-            extent = np.ptp(core_place[cores], axis=0)
+            extent = np.ptp(core_coordinates[cores], axis=0)
             if not extent.any():
                 core[ranks] = cores
                 continue
             along = int(np.argmax(extent))
-            place = core_place[cores, along]
-            planes, count = np.unique(place, return_counts=True)
+            coordinates = core_coordinates[cores, along]
+            planes, count = np.unique(coordinates, return_counts=True)
             # The lower side of the plane that bisects best.
-            plane = planes[int(np.argmin(np.abs(2 * np.cumsum(count)[:-1] - len(place))))]
-            low = np.flatnonzero(place <= plane)
-            order = across(rank_place[ranks], partner.get(along))
+            plane = planes[int(np.argmin(np.abs(2 * np.cumsum(count)[:-1] - len(coordinates))))]
+            low = np.flatnonzero(coordinates <= plane)
+            order = across(rank_coordinates[ranks], partner.get(along))
             parts.append((cores[low], ranks[order[: len(low)]]))
             parts.append((np.delete(cores, low), ranks[order[len(low) :]]))
         return core
 
 
-def pairing(core_place: Ints, rank_place: Ints) -> dict[int, int]:
+def pairing(core_coordinates: Ints, rank_coordinates: Ints) -> dict[int, int]:
     """Return the application dimension for each machine dimension, in the order of their lengths."""
-    machine, application = (np.argsort(-np.ptp(place, axis=0), kind="stable") for place in (core_place, rank_place))
+    both = (core_coordinates, rank_coordinates)
+    machine, application = (np.argsort(-np.ptp(coordinates, axis=0), kind="stable") for coordinates in both)
     return dict(zip(machine.tolist(), application.tolist(), strict=False))
 
 
-def across(place: Ints, along: int | None) -> Ints:
+def across(coordinates: Ints, along: int | None) -> Ints:
     """Sort points along a dimension, or their longest if that has no extent; ties by the others, longest first."""
-    extent = np.ptp(place, axis=0)
+    extent = np.ptp(coordinates, axis=0)
     if along is not None and extent[along]:
         extent[along] = extent.max() + 1
-    return np.lexsort([place[:, k] for k in np.argsort(extent, kind="stable")])
+    return np.lexsort([coordinates[:, k] for k in np.argsort(extent, kind="stable")])

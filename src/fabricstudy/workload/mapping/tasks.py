@@ -64,13 +64,13 @@ class TaskGraph(NamedTuple):
 class Tasks:
     """The ranks of a job.
 
-    `messages` is None if they depend on the placement; `places` (integers [ranks, dimensions]) are the ranks'
+    `messages` is None if they depend on the placement; `coordinates` (integers [ranks, dimensions]) are the ranks'
     coordinates in the application, such as in its grid, or None.
     """
 
     ranks: int
     messages: Messages | None = None
-    places: Integers | None = None
+    coordinates: Integers | None = None
 
     @cached_property
     def graph(self) -> TaskGraph:
@@ -80,18 +80,18 @@ class Tasks:
         return TaskGraph.of_messages(self.messages, self.ranks)
 
     @property
-    def known_places(self) -> Integers:
+    def known_coordinates(self) -> Integers:
         """Coordinates of the ranks, integers [ranks, dimensions]; raises WorkloadError if the pattern has none."""
-        if self.places is None:
+        if self.coordinates is None:
             raise WorkloadError("this mapping needs a pattern whose ranks have coordinates; use another mapping")
-        return self.places
+        return self.coordinates
 
 
 @dataclass(frozen=True, eq=False)
 class Slots:
     """The nodes of a job in the order of its allocation, int32 [nodes], and the cores it uses of each.
 
-    With several ranks per core, a core here is the place of one of them.
+    With several ranks per core, a core here is the slot of one of them.
     """
 
     machine: Machine
@@ -114,12 +114,12 @@ class Slots:
         return self.machine.node_router[self.node_of_core].astype(np.int64)
 
     @property
-    def place_of_core(self) -> Ints:
+    def coordinates_of_core(self) -> Ints:
         """Coordinates of each core's router, int64 [ranks, dimensions]; off a grid the router's number.
 
         Routers with consecutive numbers are near each other in every topology: in a group, under a switch.
         """
-        place = self.machine.coordinates
-        if place is None or not self.machine.dimensions:
+        coordinates = self.machine.coordinates
+        if coordinates is None or not self.machine.dimensions:
             return self.router_of_core[:, None]
-        return place[self.router_of_core].astype(np.int64)
+        return coordinates[self.router_of_core].astype(np.int64)

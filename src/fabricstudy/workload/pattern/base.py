@@ -182,8 +182,8 @@ class Pattern(Kind, family="pattern"):
     follows_placement: ClassVar[bool] = False
     """It defines `sends_at`; its ranks cannot be mapped by traffic."""
 
-    has_places: ClassVar[bool] = False
-    """It defines `places`, the coordinates used by some mappings."""
+    has_coordinates: ClassVar[bool] = False
+    """It defines `coordinates`, used by some mappings."""
 
     is_idle: ClassVar[bool] = False
     """It never sends anything."""
@@ -193,7 +193,7 @@ class Pattern(Kind, family="pattern"):
 
     def is_near(self, ranks: int) -> bool:
         """Return whether ranks send most to their neighbours, in the application or by number."""
-        return self.has_places
+        return self.has_coordinates
 
     def traffic_messages(self, ranks: int) -> float:
         """Return the number of messages in all iterations."""
@@ -224,7 +224,7 @@ class Pattern(Kind, family="pattern"):
     def check_machine(self, machine: Topology) -> None:
         """Raise ConfigError, with the path below the pattern, for an unsupported machine."""
 
-    def places(self, ranks: int) -> Integers | None:
+    def coordinates(self, ranks: int) -> Integers | None:
         """Return the ranks' coordinates in the application, integers [ranks, dimensions] from 0, or None."""
         return None
 

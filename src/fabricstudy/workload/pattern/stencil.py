@@ -57,7 +57,7 @@ def divisors(number: int) -> tuple[int, ...]:
 class RankGrid(MessagePattern):
     """Base of patterns on a Cartesian grid of ranks, in row-major order as in ``MPI_Cart_create``."""
 
-    has_places = True
+    has_coordinates = True
 
     dimensions: Whole = Field(3, ge=1, le=8, description="dimensions of the grid of ranks")
     shape: tuple[Annotated[Whole, Field(ge=1)], ...] | None = Field(
@@ -77,7 +77,7 @@ class RankGrid(MessagePattern):
     def resolved(self, ranks: int) -> dict[str, Any]:
         return {"shape": self.grid(ranks)} if self.shape is None else {}
 
-    def places(self, ranks: int) -> Integers:
+    def coordinates(self, ranks: int) -> Integers:
         """Return the coordinates in the grid, integers [ranks, dimensions]."""
         grid = self.grid(ranks)
         return np.indices(grid).reshape(len(grid), -1).T

@@ -79,37 +79,37 @@ def _objects(text: str) -> list[dict[str, Any]]:
     return objects
 
 
-def _of_graph(place: int, node: Any) -> Node:
+def _of_graph(index: int, node: Any) -> Node:
     if not isinstance(node, dict):
-        raise InputFileError("not an object of JSON", "write one for each node", f"node at place {place}")
+        raise InputFileError("not an object of JSON", "write one for each node", f"node at index {index}")
     needs = [node.get(key, []) for key in ("data_deps", "ctrl_deps", "ctrlDeps")]
     attributes = {key: value for key, value in node.items() if key not in _OF_NODE}
-    return _json_node(place, node.get("Id"), node.get("Name", ""), node.get("NodeType"), needs, node.get("runtime", 0),
+    return _json_node(index, node.get("Id"), node.get("Name", ""), node.get("NodeType"), needs, node.get("runtime", 0),
                  attributes)  # fmt: skip
 
 
-def _of_message(place: int, node: dict[str, Any]) -> Node:
+def _of_message(index: int, node: dict[str, Any]) -> Node:
     kind = node.get("type", 0)
     kind = KINDS.index(kind) if kind in KINDS else kind
     attributes: dict[str, Any] = {}
     for attribute in node.get("attr", []):
         if not isinstance(attribute, dict) or not isinstance(attribute.get("name"), str):
-            raise InputFileError("an attribute without name", "write it again", f"node at place {place}")
+            raise InputFileError("an attribute without name", "write it again", f"node at index {index}")
         values = {key: value for key, value in attribute.items() if key.endswith("Val")}
         for key, value in values.items():
             # Numbers of 64 bits are strings.
             attributes[attribute["name"]] = value if key == "stringVal" else _number(value)
     needs = [node.get(key, []) for key in ("ctrlDeps", "dataDeps")]
     return _json_node(
-        place, node.get("id", 0), node.get("name", ""), kind, needs, node.get("durationMicros", 0), attributes
+        index, node.get("id", 0), node.get("name", ""), kind, needs, node.get("durationMicros", 0), attributes
     )
 
 
 def _json_node(
-    place: int, number: Any, name: Any, kind: Any, needs: list[Any], duration_us: Any, attributes: dict[str, Any]
+    index: int, number: Any, name: Any, kind: Any, needs: list[Any], duration_us: Any, attributes: dict[str, Any]
 ) -> Node:
     """Return a node. Raises InputFileError for values of a wrong type."""
-    where = f"node at place {place}"
+    where = f"node at index {index}"
     if not all(isinstance(of, list) for of in needs):
         raise InputFileError("dependencies are no list", "write a list of nodes", where)
     known = [_number(value) for value in (number, kind, duration_us, *(need for of in needs for need in of))]

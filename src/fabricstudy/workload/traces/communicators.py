@@ -119,11 +119,11 @@ def _group(
         return first + tuple(rank for rank in second if rank not in first)
     if call.how in ("intersection", "difference"):
         return tuple(rank for rank in first if (rank in second) == (call.how == "intersection"))
-    if any(not 0 <= place < len(first) for place in call.ranks):
+    if any(not 0 <= rank < len(first) for rank in call.ranks):
         return None
     if call.how == "incl":
-        return tuple(first[place] for place in call.ranks)
-    return tuple(rank for place, rank in enumerate(first) if place not in set(call.ranks))
+        return tuple(first[rank] for rank in call.ranks)
+    return tuple(rank for old, rank in enumerate(first) if old not in set(call.ranks))
 
 
 def _groups(old: Communicator, calls: dict[int, Creation]) -> Iterable[tuple[int, ...]]:

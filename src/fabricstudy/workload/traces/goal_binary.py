@@ -90,7 +90,7 @@ def _dependencies(listed: Ints, counts: Ints, first: Ints, when: int) -> Ints:
     if counts.sum() > len(listed):
         raise ValueError
     needed = np.repeat(np.arange(len(counts)), counts)
-    place = np.arange(len(needed)) + np.repeat(first - np.cumsum(counts) + counts, counts)
-    if len(place) and (place.max() >= len(listed) or listed[place].max() >= len(counts)):
+    position = np.arange(len(needed)) + np.repeat(first - np.cumsum(counts) + counts, counts)
+    if len(position) and (position.max() >= len(listed) or listed[position].max() >= len(counts)):
         raise ValueError
-    return np.stack([listed[place], needed, np.full(len(needed), when)])
+    return np.stack([listed[position], needed, np.full(len(needed), when)])

@@ -163,8 +163,8 @@ def _operations_of(nodes: Sequence[Any]) -> Iterator[Operation]:
         values, outputs = (
             node[key]["values"] if isinstance(node[key], dict) else node[key] for key in ("inputs", "outputs")
         )
-        place = next(place for place, value in enumerate(values) if isinstance(value, str))
-        name, size_bytes, of_output = values[place], _bytes(values[0]), _bytes(outputs)
+        name_at = next(index for index, value in enumerate(values) if isinstance(value, str))
+        name, size_bytes, of_output = values[name_at], _bytes(values[0]), _bytes(outputs)
         if name in _WAITS:
             continue
         if name not in _COLLECTIVES:
@@ -172,10 +172,10 @@ def _operations_of(nodes: Sequence[Any]) -> Iterator[Operation]:
             raise InputFileError(problem, "trace a program without it", f"node {node['id']}")
         sent, received = (
             [_whole(part) * size // max(1, sum(parts)) for part in parts]
-            for parts, size in ((values[place + 1], size_bytes), (values[place + 2], of_output))
+            for parts, size in ((values[name_at + 1], size_bytes), (values[name_at + 2], of_output))
         )
-        group = str(attributes.get("pg_name", values[place - 2]))
-        yield Operation(*_COLLECTIVES[name], size_bytes, sent, received, _whole(values[place - 1]), group)
+        group = str(attributes.get("pg_name", values[name_at - 2]))
+        yield Operation(*_COLLECTIVES[name], size_bytes, sent, received, _whole(values[name_at - 1]), group)
 
 
 def _groups_of(nodes: Sequence[Any]) -> dict[str, tuple[int, ...]]:

@@ -69,9 +69,9 @@ class Tornado(Traffic, kind="tornado"):
         assert machine.coordinates is not None
         lengths = np.array([dimension.length for dimension in machine.dimensions])
         moves = np.arange(len(lengths)) < (self.dimensions or len(lengths))
-        places = (machine.coordinates + np.where(moves, (lengths - 1) // 2, 0)) % lengths
+        coordinates = (machine.coordinates + np.where(moves, (lengths - 1) // 2, 0)) % lengths
         # The first coordinate counts fastest in the number of a router.
-        return one_each(to_routers(machine, np.ravel_multi_index(places.T, lengths, order="F")))
+        return one_each(to_routers(machine, np.ravel_multi_index(coordinates.T, lengths, order="F")))
 
 
 def to_routers(machine: Machine, goal: np.ndarray) -> np.ndarray:
