@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from fabricstudy.core.arrays import Array, Floats, Ints
+from fabricstudy.core.parquet import arrow_array
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import cached_routes
 from fabricstudy.routing.ecmp import Ecmp
@@ -76,10 +77,5 @@ def write_rows(file: Any, *columns: Array) -> None:
     import pyarrow as pa
     from pyarrow import csv
 
-    def arrow(column: Array) -> pa.Array:
-        # pa.array would import pandas, which is slower than the rest of a batch's start.
-        data = pa.py_buffer(np.ascontiguousarray(column))
-        return pa.Array.from_buffers(pa.from_numpy_dtype(column.dtype), len(column), [None, data])
-
-    table = pa.table([arrow(column) for column in columns], names=[str(i) for i in range(len(columns))])
+    table = pa.table([arrow_array(column) for column in columns], names=[str(i) for i in range(len(columns))])
     csv.write_csv(table, file, csv.WriteOptions(include_header=False, delimiter=" "))

@@ -79,8 +79,7 @@ def read_points(file: Path, folder: Path, batch: str = "", only: Sequence[str] =
 
 
 def read_points_table(file: Path, batch: str = "", only: Sequence[str] = ()) -> pa.Table:
-    chosen = [*([("batch", "=", batch)] if batch else []), *([("point_id", "in", only)] if only else [])]
-    return read_parquet(file, chosen)
+    return read_parquet(file, ({"batch": [batch]} if batch else {}) | ({"point_id": set(only)} if only else {}))
 
 
 def part_reader(folder: Path) -> Part:
@@ -110,6 +109,6 @@ def _point(row: Mapping[str, Any], part: Part) -> Point:
 def read_workloads(file: Path, chunk: str) -> dict[str, dict[int, str]]:
     """Return the workloads of a chunk: by point and by position of the job, its id."""
     workloads: dict[str, dict[int, str]] = {}
-    for row in read_parquet(file, [("chunk", "=", chunk)]).to_pylist():
+    for row in read_parquet(file, {"chunk": [chunk]}).to_pylist():
         workloads.setdefault(row["point_id"], {})[row["job"]] = row["workload_id"]
     return workloads

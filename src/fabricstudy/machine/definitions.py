@@ -13,7 +13,7 @@ import numpy as np
 
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.files import atomic_text
-from fabricstudy.core.parquet import read_parquet, rows_writer
+from fabricstudy.core.parquet import numpy_array, read_parquet, rows_writer
 from fabricstudy.core.store import checksummed_line, verified_record
 
 from .dimension import Dimension
@@ -120,15 +120,15 @@ def _read(folder: Path, machine_id: str, facts: dict[str, Any]) -> Machine:
     classes = tuple(LinkClass(**link) for link in facts["classes"])
     number = {link.name: index for index, link in enumerate(classes)}
     links, nodes, routers = (
-        read_parquet(folder / name, [("machine_id", "=", machine_id)]) for name in (LINK_TABLE, NODES, ROUTERS)
+        read_parquet(folder / name, {"machine_id": [machine_id]}) for name in (LINK_TABLE, NODES, ROUTERS)
     )
     arrays: dict[str, Any] = {
-        "node_router": nodes["router"],
-        "cable_tail": links["tail"],
-        "cable_head": links["head"],
+        "node_router": numpy_array(nodes["router"]),
+        "cable_tail": numpy_array(links["tail"]),
+        "cable_head": numpy_array(links["head"]),
         "cable_class": [number[name] for name in links["class"].to_pylist()],
-        "cable_count": links["cables"],
-        **{name: routers[name] for name in ("group", "level") if not routers[name].null_count},
+        "cable_count": numpy_array(links["cables"]),
+        **{name: numpy_array(routers[name]) for name in ("group", "level") if not routers[name].null_count},
     }
     if not routers["coordinates"].null_count:
         arrays["coordinates"] = routers["coordinates"].to_pylist()

@@ -75,7 +75,7 @@ def read_histories(paths: Iterable[Path], wanted: Mapping[str, PlannedRun]) -> d
     """Return the histories of the wanted runs that are in the files, by id."""
     histories = {}
     for path in paths:
-        table = read_parquet(path, [("run_id", "in", list(wanted))])
+        table = read_parquet(path, {"run_id": wanted})
         for number, name in enumerate(table["run_id"].to_pylist()):
             cells = {
                 column: table[column][number].values.to_numpy(zero_copy_only=False)

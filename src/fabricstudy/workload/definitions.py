@@ -117,7 +117,7 @@ def workload_rows(
 
 def read_placements(paths: Sequence[Path], wanted: Iterable[str]) -> dict[str, Placement | FabricstudyError]:
     """Return workloads by id, or the reason why one cannot be placed."""
-    chosen = [("workload_id", "in", sorted(set(wanted)))]
+    chosen = {"workload_id": set(wanted)}
     placed: dict[str, Placement | FabricstudyError] = {}
     names = "workload_id", "mapping_start", "reason", "failed"
     for path in paths:
@@ -126,5 +126,5 @@ def read_placements(paths: Sequence[Path], wanted: Iterable[str]) -> dict[str, P
             texts = [batch.column(name).to_pylist() for name in names]
             for identity, start, reason, failed, nodes in zip(*texts, batch.column("node_of_rank"), strict=True):
                 refusal = reason and (FabricstudyError(reason, "extension") if failed else WorkloadError(reason))
-                placed[identity] = refusal or Placement(np.array(nodes.values, dtype=np.int32), start)
+                placed[identity] = refusal or Placement(np.array(np.from_dlpack(nodes.values), np.int32), start)
     return placed
