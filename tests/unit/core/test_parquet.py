@@ -77,7 +77,7 @@ sys.exit(told < len(content))
 
 
 def test_reading_does_not_import_pandas(tmp_path: Path) -> None:
-    """Most jobs read tables and need no pandas, whose import takes longer than all else that a short job does."""
+    """Most jobs read tables and need no pandas, whose import is a third of a job that finds all points cached."""
     with rows_writer(tmp_path / "t.parquet", {"name": "string", "n": "int32"}) as write:
         write({"name": ["a", "b"], "n": [1, 2]})
     code = (
