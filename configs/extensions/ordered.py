@@ -42,9 +42,9 @@ class OrderedMapping(Mapping, kind="ordered"):
             _check_letters(self.order, _letters(machine))
         except ConfigError as error:
             raise WorkloadError(str(error)) from None
-        place = dict(zip(_letters(machine), slots.coordinates_of_core.T, strict=True))
-        place[SEATS] = number_within(slots.router_of_core)
-        return np.lexsort([place[letter] for letter in self.order.upper()])
+        coordinates = dict(zip(_letters(machine), slots.coordinates_of_core.T, strict=True))
+        coordinates[SEATS] = number_within(slots.router_of_core)
+        return np.lexsort([coordinates[letter] for letter in self.order.upper()])
 
 
 def _letters(machine: Machine) -> str:

@@ -110,6 +110,8 @@ def read_parquet(
             version = (file.schema_arrow.metadata or {}).get(KEY, VERSION if of_users else b"none")
             if version != VERSION:
                 raise other_format(str(path), version.decode(), VERSION.decode())
+            if missing := {*chosen, *(columns or ())}.difference(file.schema_arrow.names):
+                raise KeyError(*sorted(missing))
             return _chosen_rows(file, chosen, columns) if chosen else file.read(columns, use_threads=False)
     except FileNotFoundError:
         raise

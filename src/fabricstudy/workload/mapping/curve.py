@@ -40,9 +40,8 @@ class CurveMapping(Mapping, kind="curve"):
 
 def _along(curve: Callable[[Integers], Ints], slots: Slots, tasks: Tasks) -> Ints:
     core = np.empty(slots.ranks, dtype=np.int64)
-    core[np.argsort(curve(tasks.known_coordinates), kind="stable")] = np.argsort(
-        curve(slots.coordinates_of_core), kind="stable"
-    )
+    ranks, cores = (curve(each) for each in (tasks.known_coordinates, slots.coordinates_of_core))
+    core[np.argsort(ranks, kind="stable")] = np.argsort(cores, kind="stable")
     return core
 
 

@@ -58,12 +58,8 @@ def hops(topology: SlotTopology, a: int, b: int) -> int:
     """Return the hops between two routers."""
     total = 0
     for k in range(len(topology.length)):
-        entry = (
-            topology.table_first[k]
-            + np.int64(topology.coordinates[a, k]) * topology.length[k]
-            + topology.coordinates[b, k]
-        )
-        total += topology.table[entry]
+        row = topology.table_first[k] + np.int64(topology.coordinates[a, k]) * topology.length[k]
+        total += topology.table[row + topology.coordinates[b, k]]
     return total
 
 

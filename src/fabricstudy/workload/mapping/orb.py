@@ -20,10 +20,8 @@ class OrbMapping(Mapping, kind="orb"):
     needs_coordinates = True
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
-        core_coordinates, rank_coordinates = (
-            slots.coordinates_of_core,
-            np.asarray(tasks.known_coordinates, dtype=np.int64),
-        )
+        core_coordinates = slots.coordinates_of_core
+        rank_coordinates = np.asarray(tasks.known_coordinates, dtype=np.int64)
         partner = pairing(core_coordinates, rank_coordinates)
         core = np.empty(slots.ranks, dtype=np.int64)
         parts = [(np.arange(slots.ranks), np.arange(slots.ranks))]
