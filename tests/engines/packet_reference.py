@@ -262,11 +262,13 @@ class Simulation:
         if point.kind == "dimension-order":
             packet.priority, packet.via = self.fair_priority(here), mix(key) % 2**32
         elif point.kind == "valiant" and here != goal:
-            drawn = self.routes.draw_place(key << 8, here, goal, tries=1)
+            drawn = self.routes.draw_intermediate(key << 8, here, goal, tries=1)
             packet.via, packet.stage = drawn or 0, DIRECT if drawn is None else DETOUR
         elif point.kind == "ugal" and here != goal:
-            places = [self.routes.draw_place(key << 8 | k, here, goal, tries=64) for k in range(point.detours)]
-            packet.stage, packet.places = UNDECIDED, [place for place in places if place is not None]
+            drawn_all = (
+                self.routes.draw_intermediate(key << 8 | k, here, goal, tries=64) for k in range(point.detours)
+            )
+            packet.stage, packet.intermediates = UNDECIDED, [drawn for drawn in drawn_all if drawn is not None]
         return packet
 
     def fair_priority(self, router: int) -> int:
@@ -288,11 +290,11 @@ class Simulation:
             if one.coming and one.coming[0].head <= self.now:
                 asking.append((self.draw(0, one.coming[0].key << 32 | one.number), one.number, one))
         if asking:
-            _, _, place = min(asking, key=lambda one: one[:2])
-            if isinstance(place, Queue):
-                self.ask(place)
+            _, _, waiting = min(asking, key=lambda one: one[:2])
+            if isinstance(waiting, Queue):
+                self.ask(waiting)
             else:
-                self.join(place, place.coming.popleft())
+                self.join(waiting, waiting.coming.popleft())
         return bool(asking)
 
     def join(self, at: Input, packet: Packet) -> None:
@@ -432,7 +434,7 @@ class Simulation:
         if port.to is None:
             return self.leave(port, packet, end)
         packet.hop += 1
-        if packet.stage == DETOUR and self.routes.place(port.to.router) == packet.via:
+        if packet.stage == DETOUR and self.routes.intermediate_of(port.to.router) == packet.via:
             packet.stage = DIRECT
         self.enter(port, lane, packet, end)
 

@@ -50,7 +50,7 @@ class Packet:
     skipped: int = 0
     stage: str = DIRECT
     via: int = 0
-    places: list[int] = field(default_factory=list)
+    intermediates: list[int] = field(default_factory=list)
     head: int = 0
     tail: int = 0
     unit: int = 0
@@ -72,16 +72,16 @@ class Routes:
         for exits in self.exits:
             exits.sort()
         self.cables = [cables for _, _, _, cables in point.machine.cables]
-        self.places = sorted({self.place(router) for router in point.nodes})
-        self.to_place, self.most_hops = cache(self._to_place), cache(self._most_hops)
+        self.intermediates = sorted({self.intermediate_of(router) for router in point.nodes})
+        self.weights_to, self.most_hops = cache(self._weights_to), cache(self._most_hops)
 
-    def place(self, router: int) -> int:
+    def intermediate_of(self, router: int) -> int:
         return self.machine.group[router] if self.point.via == "group" else router
 
-    def members(self, place: int) -> tuple[int, ...]:
-        return tuple(router for router in range(self.machine.routers) if self.place(router) == place)
+    def members(self, intermediate: int) -> tuple[int, ...]:
+        return tuple(router for router in range(self.machine.routers) if self.intermediate_of(router) == intermediate)
 
-    def _to_place(self, goals: tuple[int, ...]) -> list[float]:
+    def _weights_to(self, goals: tuple[int, ...]) -> list[float]:
         """Return the weight of the lightest path from each router to the nearest of some (Bellman and Ford)."""
         weights = [0 if router in goals else math.inf for router in range(self.machine.routers)]
         for _ in range(self.machine.routers):
@@ -91,30 +91,30 @@ class Routes:
 
     def lightest(self, here: int, goals: tuple[int, ...], of: int = 0) -> list[Hop]:
         """Return the hops, of a class, with which the lightest paths begin."""
-        to, weight = self.to_place(goals), self.point.weight
+        to, weight = self.weights_to(goals), self.point.weight
         return [Hop(link, next_, of, of) for next_, link, c, _ in self.exits[here] if to[next_] + weight[c] == to[here]]
 
     def _most_hops(self, here: int, goal: int) -> int:
         return 0 if here == goal else 1 + max(self.most_hops(hop.next, goal) for hop in self.lightest(here, (goal,)))
 
-    def hops_through(self, here: int, place: int, goal: int) -> int:
-        weight = {router: self.to_place((router,))[here] for router in self.members(place)}
+    def hops_through(self, here: int, intermediate: int, goal: int) -> int:
+        weight = {router: self.weights_to((router,))[here] for router in self.members(intermediate)}
         nearest = [router for router in weight if weight[router] == min(weight.values())]
         return max(self.most_hops(here, router) + self.most_hops(router, goal) for router in nearest)
 
-    def leads_away(self, first: int, goal: int, place: int) -> bool:
+    def leads_away(self, first: int, goal: int, intermediate: int) -> bool:
         group = self.machine.group
         if self.point.kind == "ugal" and self.point.via == "router" and group and group[first] != group[goal]:
-            return group[place] not in (group[first], group[goal])
-        return place not in (self.place(first), self.place(goal))
+            return group[intermediate] not in (group[first], group[goal])
+        return intermediate not in (self.intermediate_of(first), self.intermediate_of(goal))
 
-    def draw_place(self, bits: int, here: int, goal: int, tries: int) -> int | None:
+    def draw_intermediate(self, bits: int, here: int, goal: int, tries: int) -> int | None:
         for _ in range(tries):
             bits = mix(bits)
-            place = self.places[below(bits, len(self.places))]
-            if self.leads_away(here, goal, place):
-                return place
-        rest = [place for place in self.places if self.leads_away(here, goal, place)]
+            intermediate = self.intermediates[below(bits, len(self.intermediates))]
+            if self.leads_away(here, goal, intermediate):
+                return intermediate
+        rest = [intermediate for intermediate in self.intermediates if self.leads_away(here, goal, intermediate)]
         return rest[below(mix(bits), len(rest))] if tries > 1 and rest else None
 
     def class_of_hop(self, hop: int) -> int:
@@ -180,14 +180,14 @@ class Routes:
         return bool(group) and group[packet.first] == group[here] != group[packet.goal]
 
     def alternatives(self, here: int, packet: Packet) -> tuple[list[Hop], list[tuple[int, int, list[Hop]]]]:
-        """Return the minimal hops of an undecided packet, and of each detour place, length and first hops."""
+        """Return the minimal hops, and of each detour its intermediate, length and first hops."""
         goal, first, second = packet.goal, *(self.class_of_hop(packet.hop + more) for more in (0, 1))
         minimal = self.lightest(here, (goal,), first)
         if len(minimal) > 1 or self.cables[minimal[0].link // 2] > 1:
             minimal = [h if self.chooses_again(here, h.next, goal) else replace(h, last_class=second) for h in minimal]
         detours = []
-        for place in packet.places:
-            length = self.hops_through(here, place, goal)
+        for intermediate in packet.intermediates:
+            length = self.hops_through(here, intermediate, goal)
             if self.point.classes == 1 or packet.hop + length <= self.point.classes:
-                detours.append((place, length, self.lightest(here, self.members(place), first)))
+                detours.append((intermediate, length, self.lightest(here, self.members(intermediate), first)))
         return minimal, detours

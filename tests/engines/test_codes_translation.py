@@ -182,11 +182,11 @@ class TestPlaces:
         jobs = [job_of(data.draw(nodes), [(0, 0, 1, 100), (1, 0, 1, 100)]) for _ in range(3)]
         network, per_node = network_of(this, machine), ranks_per_node(machine, jobs)
         traced = traced_jobs(machine, network, jobs)
-        places = [place for job in traced for place in job.slot_of_rank.tolist()]
-        assert len(set(places)) == len(places)
+        slots = [slot for job in traced for slot in job.slot_of_rank.tolist()]
+        assert len(set(slots)) == len(slots)
         for job in traced:
             repetition, seat = np.divmod(job.slot_of_rank, network.terminals * per_node)
-            # CODES gives the places of a repetition to its nodes in turn.
+            # CODES gives the slots of a repetition to its nodes in turn.
             node = repetition * network.terminals + seat % network.terminals
             np.testing.assert_array_equal(node, jobs[job.number].node_of_rank)
 

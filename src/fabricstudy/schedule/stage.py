@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from fabricstudy.core.columns import DONE, NOT_RUN, TABLES
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.core.files import atomic_path, atomic_text
-from fabricstudy.core.parquet import rows_writer
+from fabricstudy.core.files import atomic_text
+from fabricstudy.core.parquet import rows_writer, write_parquet
 from fabricstudy.core.returned import extension_reason
 from fabricstudy.core.store import Record, read_checksummed
 
@@ -70,8 +71,7 @@ def run_chunk(
                 rows = [] if isinstance(listed, NodePool) else list_rows(listed)
                 out.write(json.dumps({LIST: planned.list_id, "classes": _plain(rows)}) + "\n")
     frame = pd.concat(job_tables, ignore_index=True) if job_tables else pd.DataFrame(columns=_JOB_COLUMNS)
-    with atomic_path(jobs_file) as path:
-        frame.to_parquet(path, index=False)
+    write_parquet(pa.Table.from_pandas(frame, preserve_index=False), jobs_file)
 
 
 def _outcome(planned: PlannedRun, points: Mapping[str, Record]) -> tuple[dict[str, Any], ScheduleRun | None]:

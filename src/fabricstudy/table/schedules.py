@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from fabricstudy.core.columns import NOT_RUN, SCHEDULE_TABLES, TABLES, names_of
+from fabricstudy.core.parquet import read_parquet
 from fabricstudy.core.store import Record
 from fabricstudy.study.plan import Plan
 from fabricstudy.study.schedules import RunRow
@@ -81,7 +82,7 @@ def _lists(plan: Plan, records: Mapping[str, Sequence[Record]]) -> pd.DataFrame:
 def _jobs(plan: Plan, files: Iterable[Path]) -> pd.DataFrame:
     """Return the jobs with the labels of their run; a run with several labels has a row for each of them."""
     keys = pd.DataFrame(_keys(plan, plan.run_rows))
-    parts = [pd.read_parquet(file).assign(schedule=schedule_of(file)) for file in sorted(files)]
+    parts = [read_parquet(file).to_pandas().assign(schedule=schedule_of(file)) for file in sorted(files)]
     filled = [part for part in parts if len(part)]
     empty = pd.DataFrame(columns=[name for name in names_of("scheduled_jobs") if name != "seed"])
     jobs = pd.concat(filled, ignore_index=True) if filled else empty.astype({"schedule": str, "run_id": str})

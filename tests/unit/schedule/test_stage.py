@@ -16,6 +16,7 @@ import yaml
 from tests.schedules import SCHEDULE, coupled
 
 from fabricstudy.core.columns import DONE, NOT_RUN
+from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.store import point_store
 from fabricstudy.engine.batch import run_batch
 from fabricstudy.engine.definitions import built
@@ -89,6 +90,18 @@ def test_every_run_is_a_row_under_each_of_its_labels(tmp_path: Path) -> None:
     assert set(jobs["seed"]) == {1} and len(jobs) == 4 * 50
     lists = tables["partition_lists"].set_index(["network", "class_nodes"])["concurrent_max"]
     assert (lists["torus", 1024], lists["mesh", 1024]) == (20, 40)
+
+
+def test_damage_in_the_jobs_of_runs_is_detected(tmp_path: Path) -> None:
+    of = plan(validate_study({"study": "small", "schedules": {"s": SCHEDULE}}))
+    tables_of(of, [], tmp_path)
+    jobs = tmp_path / "s-all.parquet"
+    data = bytearray(jobs.read_bytes())
+    data[200] ^= 4
+    jobs.write_bytes(data)
+    with pytest.raises(FabricstudyError) as damaged:
+        schedule_tables(of, {"s": []}, [jobs])
+    assert damaged.value.code == "results-damaged"
 
 
 def test_killed_and_run_again_the_bytes_are_the_same(tmp_path: Path) -> None:
