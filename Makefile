@@ -23,7 +23,8 @@ TESTED = $(CLIPPY) cargo test --workspace --release --locked --quiet --config pr
   --config 'profile.release.package."*".opt-level=3'
 # Our own interpreter first, so that the rules' `python` is it.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-unexport PYTHONPATH VIRTUAL_ENV
+# Images of containers often set the last one; then each process compiles all that it imports.
+unexport PYTHONPATH VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
 # With its C library inside the front end also runs where that of the system is older than here; a second whole build.
 # The package index takes only wheels that declare on which systems their programs run.

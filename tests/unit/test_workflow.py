@@ -263,8 +263,14 @@ def test_a_forecast_has_every_stage_and_counts_what_it_does(
     trace = f"{{kind: synthetic, jobs: 50000, span: 10 days, sizes: {{1: 1}}, runtime: {runtime}}}"
     slurm = STUDY.replace("kB}}]", f"kB}}, allocation: {{kind: slurm, trace: {trace}}}}}]")
     analysis = STUDY + "analyses: {a: {kind: candidates, nodes: 60, radix: 12, families: [xgft]}}\n"
+    machine, sweep = STUDY.splitlines()[1], STUDY.splitlines()[-1]
+    torus, shuffled = (
+        STUDY.replace(machine, f"machine: {{{kind}, bandwidth: 1 GB/s}}").replace(sweep, "")
+        for kind in ("kind: torus, shape: [64, 64, 2]", "kind: jellyfish, routers: 8192, degree: 6, nodes_per_router: 1")
+    )
+    studies = {"plain": STUDY, "slurm": slurm, "analysis": analysis, "torus": torus, "shuffled": shuffled}
     stages: dict[str, dict[str, float]] = {}
-    for name, text in {"plain": STUDY, "slurm": slurm, "analysis": analysis}.items():
+    for name, text in studies.items():
         Path("small.yaml").write_text(text)
         assert main(["plan", "small.yaml", "--json"]) == 0
         stages[name] = json.loads(capsys.readouterr().out)["stages_cpu_s"]
@@ -274,3 +280,5 @@ def test_a_forecast_has_every_stage_and_counts_what_it_does(
         assert stages[name].keys() - {"analysis"} == rules and ("analysis" in stages[name]) == (name == "analysis")
     assert stages["slurm"]["workload"] > 5 * stages["plain"]["workload"]
     assert stages["slurm"]["machine"] == stages["plain"]["machine"]
+    # Distances of a grid are sums over its dimensions; elsewhere they are searched.
+    assert stages["torus"]["structure"] < 2 * stages["plain"]["structure"] < stages["shuffled"]["structure"]

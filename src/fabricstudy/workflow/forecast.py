@@ -17,7 +17,7 @@ PLAN_POINT_CPU_S = 1.2e-3
 """Of the plan for each point."""
 BUILD_CPU_S, CABLE_CPU_S = 0.02, 2e-6
 STRUCTURE_CPU_S, PAIR_CPU_S = 0.3, 5e-7
-"""Of the distances and the bisection of a machine, and of each pair of its routers."""
+"""Of the bisection of a machine, and of the distance of each pair of its routers; in a grid distances are sums."""
 ROW_CPU_S, FIGURE_CPU_S = 2e-3, 0.7
 """Of the tables and the report for each row of a point, and of each figure."""
 
@@ -39,7 +39,10 @@ def _work_cpu_s(pipeline: Pipeline) -> dict[str, float]:
     return {
         "plan": PLAN_POINT_CPU_S * len(plan.points),
         "machine": sum(BUILD_CPU_S + CABLE_CPU_S * machine.cables for machine in machines),
-        "structure": sum(STRUCTURE_CPU_S + PAIR_CPU_S * machine.routers**2 for machine in machines),
+        "structure": sum(
+            STRUCTURE_CPU_S + PAIR_CPU_S * machine.routers**2 * ("dimensions" not in machine.traits)
+            for machine in machines
+        ),
         "workload": sum(workload.cpu_s for workload in pipeline.workloads.values()),
         "simulate": sum(batch.cpu_s for batch in pipeline.batches.values()),
         "schedule": sum(chunk.cpu_s for chunk in pipeline.run_chunks.values()),
