@@ -249,7 +249,23 @@ def victim_ns(folder: Path, senders: int, managed: bool) -> float:
 def test_congestion_management_helps_the_victim_of_an_incast(tmp_path: Path) -> None:
     alone = victim_ns(tmp_path / "alone", 0, False)
     unmanaged, managed = (victim_ns(tmp_path / str(on), 35, on) for on in (False, True))
-    assert 20 * alone < unmanaged and alone < managed < 0.8 * unmanaged
+    assert 20 * alone < unmanaged and alone < managed < unmanaged / 4
+
+
+@pytest.mark.parametrize("routing", ["minimal", "valiant"])
+@pytest.mark.parametrize("kind", TEN)
+def test_congestion_management_slows_no_stream_down(kind: str, routing: str, tmp_path: Path) -> None:
+    """The first window covers the longest way there and back, with long latencies, too."""
+    machine = topology(kind, bandwidth="4 GB/s", latency="2 us").build()
+    ends = [machine.nodes - 1, *np.random.default_rng(3).choice(machine.nodes - 1, 2, replace=False).tolist()]
+    jobs = [job_of([0, end], [(0, 0, 1, 400_000)]) for end in ends]
+    for job in jobs:
+        off, on = (
+            simulate(tmp_path, machine, [job], routing, congestion_management=managed, port_buffer="1 MB")[1]["end_ps"]
+            for managed in (False, True)
+        )
+        # Over detours of different length packets arrive in bursts, which are marked.
+        assert on == (off if routing == "minimal" else pytest.approx(off, rel=0.1))
 
 
 def test_marks_keep_the_queue_of_two_senders_at_their_threshold(tmp_path: Path) -> None:

@@ -99,7 +99,9 @@ class TestFiles:
         assert Engine(Packet).unsupported(this, this.machine.build()) is None
         found = settings(tmp_path, this)
         assert (found["buffers"], found["buffer_bytes"], found["channels"]) == ("channel", "32000", "6 1 one")
-        assert (found["injection"], found["crossbar_speedup"], found["congestion_management"]) == ("2", "2.0", "1")
+        assert (found["injection"], found["crossbar_speedup"]) == ("2", "2.0")
+        # Four cables and five routers, the two half ones at the nodes as one, there and back, at 1 B/ns; three packets.
+        assert found["congestion_management"] == str(2 * (4 * 40 + 5 * 100 + 2 * 40) + 3 * 2000)
         # Classes are in the order of their names.
         assert (found["traffic_classes"], found["job_classes"]) == ("0.5 0.25", "1 0 0")
 

@@ -266,7 +266,10 @@ def test_a_forecast_has_every_stage_and_counts_what_it_does(
     machine, sweep = STUDY.splitlines()[1], STUDY.splitlines()[-1]
     torus, shuffled = (
         STUDY.replace(machine, f"machine: {{{kind}, bandwidth: 1 GB/s}}").replace(sweep, "")
-        for kind in ("kind: torus, shape: [64, 64, 2]", "kind: jellyfish, routers: 8192, degree: 6, nodes_per_router: 1")
+        for kind in (
+            "kind: torus, shape: [64, 64, 2]",
+            "kind: jellyfish, routers: 8192, degree: 6, nodes_per_router: 1",
+        )
     )
     studies = {"plain": STUDY, "slurm": slurm, "analysis": analysis, "torus": torus, "shuffled": shuffled}
     stages: dict[str, dict[str, float]] = {}

@@ -4,7 +4,8 @@
 //! The router of a node marks a packet that finds more than `THRESHOLD_PACKETS` packets in the output queue to the node. When
 //! a packet has arrived, an acknowledgement with its mark reaches the sender after the latency of the way back; it takes no
 //! bandwidth. Once in a window the sender estimates the share of marked bytes, alpha <- (1 - g) alpha + g F, and if any was
-//! marked the window becomes (1 - alpha / 2) of itself; otherwise it grows by a packet. A window has one packet at least.
+//! marked the window becomes (1 - alpha / 2) of itself; otherwise it grows by a packet. A window has one packet at least. It
+//! begins with the bandwidth-delay product, and alpha with 1, so that the first marks halve it (as in Linux).
 
 use std::collections::HashMap;
 
@@ -43,7 +44,7 @@ pub struct CongestionManagement {
 }
 
 impl CongestionManagement {
-    /// Windows begin with `first` bytes.
+    /// Windows begin with `first` bytes, and never have more.
     pub fn new(packet: u32, first: u32) -> CongestionManagement {
         let first = f64::from(first.max(packet));
         CongestionManagement {
@@ -56,7 +57,7 @@ impl CongestionManagement {
     }
 
     fn window(&mut self, interface: u32, destination: u32) -> &mut Window {
-        let first = Window { bytes: self.first, alpha: 0.0, in_flight: 0, acknowledged: 0, marked: 0 };
+        let first = Window { bytes: self.first, alpha: 1.0, in_flight: 0, acknowledged: 0, marked: 0 };
         self.windows.entry((interface, destination)).or_insert(first)
     }
 
@@ -124,8 +125,9 @@ mod tests {
 
     #[test]
     fn a_window_follows_the_rule_of_dctcp() {
-        // Ten marked packets: alpha is 1/16, the window 1000 (1 - 1/32).
-        assert!((after(10, |_| true) - 968.75).abs() < 1e-9);
+        // Ten marked packets halve the window; ten of which five were marked leave 1 - (15/16 + 1/32) / 2 of it.
+        assert!((after(10, |_| true) - 500.0).abs() < 1e-9);
+        assert!((after(10, |number| number < 5) - 515.625).abs() < 1e-9);
         assert_eq!(after(2000, |_| true), 100.0);
         // A window is not larger than at first.
         assert_eq!(after(500, |_| false), 1000.0);

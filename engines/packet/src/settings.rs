@@ -3,7 +3,7 @@
 //! `packet 1`, `seed N`, `routing KIND TIE VIA`, `ugal DETOURS BIAS THRESHOLD_BYTES PROGRESSIVE`, `class_weight W...`,
 //! `bandwidth_Bps B...`, `latency_ns L...`, the last two for each class of cables and then for the links to nodes,
 //! `router_latency_ns L`, `packet_bytes N`, `buffer_bytes N`, `buffers port|channel`, `channels CHANNELS CLASSES SCHEME`,
-//! `crossbar_speedup X`, `injection N`, `traffic_classes SHARE...`, `job_classes C...`, `congestion_management 0|1`,
+//! `crossbar_speedup X`, `injection N`, `traffic_classes SHARE...`, `job_classes C...`, `congestion_management BYTES` (the first window; 0: none),
 //! `overhead SEND_NS RECEIVE_NS NS_PER_BYTE`, `times 0|1|2`, and for offered traffic
 //! `offered ARRIVALS BURST LOAD MESSAGE_BYTES WARMUP_PS BATCH_PS BATCHES DRAIN`, with the mean size of the messages, and
 //! `sizes`, with three numbers for each row of their distribution, or none for one size.
@@ -69,7 +69,7 @@ pub struct Settings {
     pub injection: usize,
     pub traffic_classes: Vec<f64>,
     pub job_classes: Vec<usize>,
-    pub congestion_management: bool,
+    pub first_window_bytes: u32,
     /// Whether times of operations, and of messages, are in the result.
     pub times: bool,
     pub message_times: bool,
@@ -107,7 +107,7 @@ impl Settings {
         if job_classes.iter().any(|&class| class >= traffic_classes.len()) {
             return Err(lines.bad("there is no such traffic class"));
         }
-        let [congestion_management]: [u8; 1] = lines.values("congestion_management")?;
+        let [first_window_bytes] = lines.values("congestion_management")?;
         let overhead: [f64; 3] = lines.values("overhead")?;
         if overhead != [0.0; 3] {
             return Err(lines.bad("overheads of messages are not simulated"));
@@ -130,7 +130,7 @@ impl Settings {
             injection,
             traffic_classes,
             job_classes,
-            congestion_management: congestion_management != 0,
+            first_window_bytes,
             times: times != 0,
             message_times: times == 2,
             offered,

@@ -69,9 +69,8 @@ impl Network {
             ps_per_byte_crossbar: 1e12 / fastest,
             least_queue: matches!(settings.routing.kind, Kind::Adaptive | Kind::AdaptiveTable | Kind::Ugal),
             fair: (settings.routing.kind == Kind::DimensionOrder).then(FairArbitration::default),
-            management: settings
-                .congestion_management
-                .then(|| CongestionManagement::new(settings.links.packet_bytes, settings.buffer_bytes)),
+            management: (settings.first_window_bytes > 0)
+                .then(|| CongestionManagement::new(settings.links.packet_bytes, settings.first_window_bytes)),
             intermediates: Vec::new(),
             free_intermediates: Vec::new(),
             ways: Vec::new(),

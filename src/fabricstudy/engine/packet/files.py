@@ -1,10 +1,12 @@
 """Keys of the packet engine, and input files of the program: settings, machine, traffic."""
 
+from math import ceil
 from pathlib import Path
 
 from pydantic import Field
 
 from fabricstudy.core.model import Number
+from fabricstudy.core.quantities import NS_PER_S
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.ugal import Ugal
 
@@ -15,10 +17,12 @@ from ..machine_file import Settings, write_machine, write_settings
 from ..point import Point
 from ..settings import EngineSettings, Record
 from ..traffic_files import MAX_DRAIN, needs_times, write_destinations, write_operations
-from ..virtual_channels import channel_classes, channel_scheme, virtual_channels
+from ..virtual_channels import channel_classes, channel_scheme, classes_of_hops, virtual_channels
 from .offered_window import offered_window
 
 SETTINGS = "packet.settings"
+PACKETS_OF_A_WINDOW = 3
+"""Packets on the way beside the bandwidth-delay product: at the sender, at the receiver, and between two links."""
 
 
 class PacketSettings(EngineSettings):
@@ -76,10 +80,19 @@ def settings_lines(point: Point, machine: Machine, times: int) -> Settings:
         "traffic_classes": tuple(share for _, share in network.classes) or (1,),
         # Silent jobs have no class.
         "job_classes": tuple(max(0, point.class_of(job)) for job in range(len(point.jobs))) or (0,),
-        "congestion_management": (int(network.congestion_management),),
+        "congestion_management": (_first_window_bytes(point, machine) if network.congestion_management else 0,),
         "overhead": (0, 0, 0),
         "times": (times,),
     }
+
+
+def _first_window_bytes(point: Point, machine: Machine) -> int:
+    """Return the bandwidth-delay product of a node's link and the longest way there and back, and some packets."""
+    network, host = point.network, machine.host
+    cable_ns = max((link.latency_ns for link in machine.classes), default=0) + network.router_latency_ns
+    way_ns = classes_of_hops(point.routing, machine) * cable_ns + 2 * host.latency_ns + network.router_latency_ns
+    on_the_way = 2 * way_ns * host.bandwidth_Bps * network.ports_per_node / NS_PER_S
+    return ceil(on_the_way) + PACKETS_OF_A_WINDOW * int(network.packet_bytes)
 
 
 def _ugal(routing: Ugal) -> tuple[object, ...]:
