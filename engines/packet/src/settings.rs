@@ -3,8 +3,8 @@
 //! `packet 1`, `seed N`, `routing KIND TIE VIA`, `ugal DETOURS BIAS THRESHOLD_BYTES PROGRESSIVE`, `class_weight W...`,
 //! `bandwidth_Bps B...`, `latency_ns L...`, the last two for each class of cables and then for the links to nodes,
 //! `router_latency_ns L`, `packet_bytes N`, `buffer_bytes N`, `buffers port|channel`, `channels CHANNELS CLASSES SCHEME`,
-//! `crossbar_speedup X`, `injection N`, `traffic_classes SHARE...`, `job_classes C...`, `congestion_management BYTES` (the first window; 0: none),
-//! `overhead SEND_NS RECEIVE_NS NS_PER_BYTE`, `times 0|1|2`, and for offered traffic
+//! `crossbar_speedup X`, `injection N`, `traffic_classes SHARE...`, `job_classes C...`, `congestion_management BYTES` with
+//! the first window, or 0 for none, `overhead SEND_NS RECEIVE_NS NS_PER_BYTE`, `times 0|1|2`, and for offered traffic
 //! `offered ARRIVALS BURST LOAD MESSAGE_BYTES WARMUP_PS BATCH_PS BATCHES DRAIN`, with the mean size of the messages, and
 //! `sizes`, with three numbers for each row of their distribution, or none for one size.
 

@@ -114,8 +114,14 @@ _BY_GLOBAL_HOPS: dict[type[Routing], type[Routing]] = {Minimal: MinimalByGlobalH
 def classes_of_hops(routing: Routing, machine: Machine) -> int:
     """Return the number of classes where hop k uses class k, or each hop the class of its list."""
     routes = listed(routing, machine)
+    return most_hops(routing, machine) if routes is None else max(1, routes.hop_classes)
+
+
+def most_hops(routing: Routing, machine: Machine) -> int:
+    """Return the most hops of a packet, at least 1."""
+    routes = listed(routing, machine)
     if routes is not None:
-        return max(1, routes.hop_classes)
+        return max(1, routes.longest_route)
     # Under progressive UGAL a packet may make a local hop before its detour begins.
     first = int(isinstance(routing, Ugal) and routing.progressive and machine.group is not None)
     return max(1, _longest_route(machine) * (1 if routing.minimal else 2) + first)

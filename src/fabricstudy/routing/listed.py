@@ -81,9 +81,14 @@ class PathList(NamedTuple):
     """Routers after the source, path after path; int64 [hops of all paths]."""
 
     @property
+    def longest_route(self) -> int:
+        """Most hops of a packet."""
+        return int(self.hops.max(initial=0))
+
+    @property
     def hop_classes(self) -> int:
         """Number of classes of virtual channels: hop k uses channel k."""
-        return int(self.hops.max(initial=0))
+        return self.longest_route
 
 
 class PathRoutes(Routes, ABC):

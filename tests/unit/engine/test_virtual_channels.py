@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -18,7 +19,14 @@ from fabricstudy.engine.packet.adapter import Packet
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import StudyScheme
-from fabricstudy.engine.virtual_channels import CYCLE, channel_classes, channel_scheme, virtual_channels, with_scheme
+from fabricstudy.engine.virtual_channels import (
+    CYCLE,
+    channel_classes,
+    channel_scheme,
+    most_hops,
+    virtual_channels,
+    with_scheme,
+)
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import MemorylessRoutes, NextHops, Routing, cached_routes
@@ -238,6 +246,20 @@ def test_number_of_classes_and_of_channels(name: str, routing: str, scheme: str,
     found = channel_scheme(point.routing, machine), channel_classes(point.routing, machine)
     assert (*found, virtual_channels(point, machine)) == (scheme, classes, channels)
     assert virtual_channels(point_of(name, routing), machine) == classes
+
+
+@pytest.mark.parametrize(("routing", "hops"), [("minimal", 3), ("adaptive", 3), ("valiant", 6), ("ugal", 7)])
+def test_most_hops_count_detours(routing: str, hops: int) -> None:
+    point = point_of("dragonfly", routing)
+    assert most_hops(point.routing, point.machine.build()) == hops
+
+
+def test_most_hops_of_a_table_are_not_its_classes(tmp_path: Path) -> None:
+    rows = [f"{at},{to},{at + (1 if to > at else -1)}" for at, to in itertools.permutations(range(5), 2)]
+    (tmp_path / "t.csv").write_text("\n".join(["router,destination_router,next", *rows]))
+    table = Routing.model_validate({"kind": "table", "file": "t.csv"}, context={"folder": tmp_path})
+    line = Topology.model_validate({"kind": "mesh", "shape": [5], "bandwidth": "1 GB/s"}).build()
+    assert (channel_classes(table, line), most_hops(table, line)) == (1, 4)
 
 
 def test_a_tree_with_faults_has_classes_of_hops() -> None:

@@ -17,7 +17,7 @@ from ..machine_file import Settings, write_machine, write_settings
 from ..point import Point
 from ..settings import EngineSettings, Record
 from ..traffic_files import MAX_DRAIN, needs_times, write_destinations, write_operations
-from ..virtual_channels import channel_classes, channel_scheme, classes_of_hops, virtual_channels
+from ..virtual_channels import channel_classes, channel_scheme, most_hops, virtual_channels
 from .offered_window import offered_window
 
 SETTINGS = "packet.settings"
@@ -90,7 +90,7 @@ def _first_window_bytes(point: Point, machine: Machine) -> int:
     """Return the bandwidth-delay product of a node's link and the longest way there and back, and some packets."""
     network, host = point.network, machine.host
     cable_ns = max((link.latency_ns for link in machine.classes), default=0) + network.router_latency_ns
-    way_ns = classes_of_hops(point.routing, machine) * cable_ns + 2 * host.latency_ns + network.router_latency_ns
+    way_ns = most_hops(point.routing, machine) * cable_ns + 2 * host.latency_ns + network.router_latency_ns
     on_the_way = 2 * way_ns * host.bandwidth_Bps * network.ports_per_node / NS_PER_S
     return ceil(on_the_way) + PACKETS_OF_A_WINDOW * int(network.packet_bytes)
 
