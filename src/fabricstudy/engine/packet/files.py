@@ -91,7 +91,7 @@ def _first_window_bytes(point: Point, machine: Machine) -> int:
     network, host = point.network, machine.host
     cable_ns = max((link.latency_ns for link in machine.classes), default=0) + network.router_latency_ns
     way_ns = most_hops(point.routing, machine) * cable_ns + 2 * host.latency_ns + network.router_latency_ns
-    on_the_way = 2 * way_ns * host.bandwidth_Bps * network.ports_per_node / NS_PER_S
+    on_the_way: float = 2 * way_ns * host.bandwidth_Bps * network.ports_per_node / NS_PER_S
     return ceil(on_the_way) + PACKETS_OF_A_WINDOW * int(network.packet_bytes)
 
 
