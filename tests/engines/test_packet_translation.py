@@ -105,6 +105,13 @@ class TestFiles:
         # Classes are in the order of their names.
         assert (found["traffic_classes"], found["job_classes"]) == ("0.5 0.25", "1 0 0")
 
+    def test_each_port_of_a_node_has_windows_of_its_own(self, tmp_path: Path) -> None:
+        one, three = (
+            settings(tmp_path / str(ports), point(network={"ports_per_node": ports, "congestion_management": True}))
+            for ports in (1, 3)
+        )
+        assert one["congestion_management"] == three["congestion_management"] != "0"
+
     def test_nodes_with_ports_are_repeated(self, tmp_path: Path) -> None:
         settings(tmp_path, point(network={"ports_per_node": 3, "rails": "striping"}))
         assert (tmp_path / MACHINE).read_text().splitlines()[3:10] == ["nodes 6", *"000111"]

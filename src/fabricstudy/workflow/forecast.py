@@ -5,6 +5,8 @@ Constants were measured on one core of a Xeon of 2.1 GHz; ``python -m benches st
 
 from collections.abc import Mapping
 
+from fabricstudy.machine.base import Topology
+
 from .pipeline import Pipeline
 
 START_CPU_S = {
@@ -17,7 +19,7 @@ PLAN_POINT_CPU_S = 1.2e-3
 """Of the plan for each point."""
 BUILD_CPU_S, CABLE_CPU_S = 0.02, 2e-6
 STRUCTURE_CPU_S, PAIR_CPU_S = 0.3, 5e-7
-"""Of the bisection of a machine, and of the distance of each pair of its routers; in a grid distances are sums."""
+"""Of the bisection of a machine, and of each searched distance of two routers."""
 ROW_CPU_S, FIGURE_CPU_S = 2e-3, 0.7
 """Of the tables and the report for each row of a point, and of each figure."""
 
@@ -39,10 +41,7 @@ def _work_cpu_s(pipeline: Pipeline) -> dict[str, float]:
     return {
         "plan": PLAN_POINT_CPU_S * len(plan.points),
         "machine": sum(BUILD_CPU_S + CABLE_CPU_S * machine.cables for machine in machines),
-        "structure": sum(
-            STRUCTURE_CPU_S + PAIR_CPU_S * machine.routers**2 * ("dimensions" not in machine.traits)
-            for machine in machines
-        ),
+        "structure": sum(STRUCTURE_CPU_S + PAIR_CPU_S * _searched_pairs(machine) for machine in machines),
         "workload": sum(workload.cpu_s for workload in pipeline.workloads.values()),
         "simulate": sum(batch.cpu_s for batch in pipeline.batches.values()),
         "schedule": sum(chunk.cpu_s for chunk in pipeline.run_chunks.values()),
@@ -50,6 +49,11 @@ def _work_cpu_s(pipeline: Pipeline) -> dict[str, float]:
         "table": ROW_CPU_S * len(plan.rows),
         "report": ROW_CPU_S * len(plan.rows) + FIGURE_CPU_S * len(plan.study.report_figures),
     }
+
+
+def _searched_pairs(machine: Topology) -> int:
+    """Return the number of pairs of routers whose distance is searched; in a grid it is a sum over dimensions."""
+    return 0 if "dimensions" in machine.traits else machine.routers**2
 
 
 def job_counts(pipeline: Pipeline) -> dict[str, int]:

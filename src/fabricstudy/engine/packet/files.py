@@ -87,12 +87,12 @@ def settings_lines(point: Point, machine: Machine, times: int) -> Settings:
 
 
 def _first_window_bytes(point: Point, machine: Machine) -> int:
-    """Return the bandwidth-delay product of a node's link and the longest way there and back, and some packets."""
+    """Return the bandwidth-delay product of a node's link and the round trip of the longest route, and some packets."""
     network, host = point.network, machine.host
     cable_ns = max((link.latency_ns for link in machine.classes), default=0) + network.router_latency_ns
-    way_ns = most_hops(point.routing, machine) * cable_ns + 2 * host.latency_ns + network.router_latency_ns
-    on_the_way: float = 2 * way_ns * host.bandwidth_Bps * network.ports_per_node / NS_PER_S
-    return ceil(on_the_way) + PACKETS_OF_A_WINDOW * int(network.packet_bytes)
+    one_way_ns = most_hops(point.routing, machine) * cable_ns + 2 * host.latency_ns + network.router_latency_ns
+    product_bytes: float = 2 * one_way_ns * host.bandwidth_Bps / NS_PER_S
+    return ceil(product_bytes) + PACKETS_OF_A_WINDOW * int(network.packet_bytes)
 
 
 def _ugal(routing: Ugal) -> tuple[object, ...]:
