@@ -205,15 +205,15 @@ def check_variation(world: World, found: re.Match[str]) -> None:
     assert (found["median"], found["most"]) == (number(median(ratios), 3), number(max(ratios), 3))
 
 
-def spread(values: list[float], digits: int) -> tuple[str, str, str, int]:
+def spread(values: list[float], digits: int) -> tuple[str, str, str, str]:
     low, high = (number(end(values), digits) for end in (min, max))
-    return number(median(values), digits), low, high, len(values)
+    return number(median(values), digits), low, high, f"{len(values):,}"
 
 
 def check_slowdown(world: World, found: re.Match[str]) -> None:
     rows = world.tables.interference.dropna(subset="slowdown")
     values = {(row["point_id"], row["job"]): row["slowdown"] for row in rows.to_dict("records")}
-    assert (found["median"], found["low"], found["high"], int(found["jobs"])) == spread(list(values.values()), 3)
+    assert (found["median"], found["low"], found["high"], found["jobs"]) == spread(list(values.values()), 3)
 
 
 def check_engines(world: World, found: re.Match[str]) -> None:
@@ -223,7 +223,7 @@ def check_engines(world: World, found: re.Match[str]) -> None:
         for row in rows[rows["pair"] == found["pair"]].to_dict("records")
     }
     values = [row["ratio"] for row in pairs.values()]
-    assert (found["median"], found["low"], found["high"], int(found["jobs"])) == spread(values, 3)
+    assert (found["median"], found["low"], found["high"], found["jobs"]) == spread(values, 3)
     first, second = ([row[f"runtime_{side}_ns"] for row in pairs.values()] for side in "ab")
     assert found["rank"] == number(correlation(mean_ranks(first), mean_ranks(second)), 3)
 
@@ -285,7 +285,7 @@ def check_computing(world: World, found: re.Match[str]) -> None:
         (row["point_id"], row["job"]): 100 * row["compute_ns"] / row["runtime_ns"]
         for row in jobs if row["compute_ns"] > 0 and row["runtime_ns"] > 0
     }  # fmt: skip
-    assert (found["median"], found["low"], found["high"], int(found["jobs"])) == spread(list(shares.values()), 2)
+    assert (found["median"], found["low"], found["high"], found["jobs"]) == spread(list(shares.values()), 2)
 
 
 def check_claims(world: World, found: re.Match[str]) -> None:
@@ -329,7 +329,9 @@ def check_slowest(world: World, found: re.Match[str]) -> None:
 
 
 NUMBER = r"[\d.e+]+"
-DISTRIBUTION = rf"(?P<median>{NUMBER}) in the median \((?P<low>{NUMBER}) to (?P<high>{NUMBER}), (?P<jobs>\d+) jobs?\)"
+DISTRIBUTION = (
+    rf"(?P<median>{NUMBER}) in the median \((?P<low>{NUMBER}) to (?P<high>{NUMBER}), (?P<jobs>[\d,]+) jobs?\)"
+)
 CHECKS: list[tuple[str, Callable[[World, re.Match[str]], None]]] = [
     (rf"(?:Largest effect: |The axis )(?P<axis>[\w.-]+) changes the (?P<noun>.+?) by a factor of (?P<median>{NUMBER})"
      rf"(?: in the median)?(?: \(within run-to-run variation\))?(?: and (?P<most>{NUMBER}) at most)?, all else equal\. "
@@ -348,7 +350,7 @@ CHECKS: list[tuple[str, Callable[[World, re.Match[str]], None]]] = [
     (r"Saturation load with its interval", check_saturation),
     (r"Range of the saturation load, .*, by (?P<axis>.+?): (?P<ranges>.+)\.$", check_saturation_ranges),
     (rf"Computation is (?P<median>{NUMBER}) % of the runtime in the median "
-     rf"\((?P<low>{NUMBER}) to (?P<high>{NUMBER}) %, (?P<jobs>\d+) jobs?\)", check_computing),
+     rf"\((?P<low>{NUMBER}) to (?P<high>{NUMBER}) %, (?P<jobs>[\d,]+) jobs?\)", check_computing),
     (r"Of (?P<count>\d+) claims?, ", check_claims),
     (r"Based on ", check_basis),
     (r"Not ranked: (?P<axis>[\w.-]+)", check_unranked),
