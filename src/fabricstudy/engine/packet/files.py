@@ -87,7 +87,7 @@ def settings_lines(point: Point, machine: Machine, times: int) -> Settings:
 
 
 def _first_window_bytes(point: Point, machine: Machine) -> int:
-    """Return the bandwidth-delay product of a node's link and the round trip of the longest route, and some packets."""
+    """Return the bandwidth-delay product of a node's link over the longest route, plus a few packets."""
     network, host = point.network, machine.host
     cable_ns = max((link.latency_ns for link in machine.classes), default=0) + network.router_latency_ns
     one_way_ns = most_hops(point.routing, machine) * cable_ns + 2 * host.latency_ns + network.router_latency_ns
