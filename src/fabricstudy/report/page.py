@@ -50,7 +50,7 @@ EMBEDDED_BYTES = 1_800_000
 """Figures up to this total are embedded in the page; the others are linked files."""
 
 _LIBRARIES = (
-    *("numpy", "scipy", "pandas", "pyarrow", "pandera", "pydantic"),
+    *("numpy", "scipy", "pandas", "pyarrow", "pydantic"),
     *("seaborn", "matplotlib", "vl-convert-python", "snakemake"),
 )
 MAX_ROUTERS_DRAWN = 5_000

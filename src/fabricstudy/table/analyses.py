@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
-from pandera.errors import SchemaErrors
 
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.core.columns import FAILURE
@@ -34,7 +33,9 @@ def analysis_table(analysis: Analysis) -> pd.DataFrame:
             raise returned.error(f"returns a row without its keys {', '.join(analysis.keys)}")
     try:
         frame = validated_analysis(analysis, rows)
-    except (ValueError, TypeError, OverflowError, SchemaErrors) as error:
+    except ConfigError as error:
+        raise returned.error(f"returns values of a wrong type: {error.path}: {error.problem}") from None
+    except (ValueError, TypeError, OverflowError) as error:
         raise returned.error(f"returns values of a wrong type: {first_line(error)}") from None
     if frame.duplicated(list(analysis.keys)).any():
         raise returned.error(f"returns two rows of the same {', '.join(analysis.keys)}")

@@ -75,7 +75,7 @@ def collect(
 
     Records of points outside the plan are left out; of several records of a point, the last complete one is
     used. `schedules` is the result of `schedule_tables`, `links` are files of link loads. Raises
-    pandera.errors.SchemaErrors if a record is not a result.
+    ConfigError if a record is not a result.
     """
     axes = list(plan.axes)
     keys = _keys(plan)

@@ -23,7 +23,7 @@ def schedule_tables(
     """Return the tables of a study's schedules, in the order of the plan; without schedules they are empty.
 
     `records` are those of runs and partition lists by schedule, `jobs` Parquet files of the jobs of some runs. Raises
-    pandera.errors.SchemaErrors if a record is not a result.
+    ConfigError if a record is not a result.
     """
     if not plan.run_rows:
         return {name: validated_table(name, pd.DataFrame(columns=names_of(name))) for name in SCHEDULE_TABLES}

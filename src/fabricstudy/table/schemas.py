@@ -1,31 +1,52 @@
-"""The schema of each table: types and ranges; the axes of a study are between the first two keys."""
+"""The types of each table: checked and converted; the axes of a study are between the first two keys."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.core.columns import TABLES, Column
+from fabricstudy.core.errors import Code, ConfigError
 from fabricstudy.core.kinds import kind_of
 from fabricstudy.engine.registry import simulates
 
-if TYPE_CHECKING:
-    # Imported only where tables are made, since importing it takes as long as importing pandas.
-    import pandera.pandas as pa
+_TYPES: dict[str, Any] = {"text": "str", "count": "Int64", "number": "float64", "any number": "float64", "flag": "bool"}
+_REMEDY = "correct the reader of these results, or simulate the point again"
 
 
-def _schema(column: Column) -> pa.Column:
-    import pandera.pandas as pa
+def _typed(frame: pd.DataFrame, table: str, columns: Sequence[Column], axes: Sequence[str] = ()) -> pd.DataFrame:
+    """Return the first of the columns, the axes, and the other columns, each with its type.
 
-    types: dict[str, Any] = {"text": str, "count": "Int64", "number": float, "any number": float, "flag": bool}
-    checks = [pa.Check.ge(0)] if column.type in ("count", "number") else []
-    checks += [pa.Check.isin(column.one_of)] if column.one_of else []
-    kind = "boolean" if column.type == "flag" and column.missing else types[column.type]
-    return pa.Column(kind, checks, nullable=column.missing)
+    Raises ConfigError if a column is absent, or a value is missing, of another type or out of range.
+    """
+    if absent := [column.name for column in columns if column.name not in frame]:
+        raise ConfigError("the column is absent", _REMEDY, (table, absent[0]), code="missing-key")
+    typed = {column.name: _typed_column(frame[column.name], table, column) for column in columns}
+    first, *others = typed
+    return pd.DataFrame({name: typed[name] if name in typed else frame[name] for name in (first, *axes, *others)})
+
+
+def _typed_column(values: pd.Series[Any], table: str, column: Column) -> pd.Series[Any]:
+    dtype: Any = "boolean" if column.type == "flag" and column.missing else _TYPES[column.type]
+    keys = (table, column.name)
+    if not column.missing and values.isna().any():
+        raise ConfigError("a value is missing", _REMEDY, keys, code="missing-key")
+    try:
+        typed = values if values.dtype == dtype else values.astype(dtype)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ConfigError(f"a value is not a {column.type}: {error}", _REMEDY, keys, code="wrong-type") from None
+    checks: list[tuple[pd.Series[Any], str, Code]] = []
+    if column.type in ("count", "number"):
+        checks.append((typed < 0, "the value is negative", "out-of-range"))
+    if column.one_of:
+        checks.append((~typed.isin(column.one_of) & typed.notna(), "the value is unknown", "unknown-value"))
+    for wrong, problem, code in checks:
+        if wrong.any():
+            raise ConfigError(problem, _REMEDY, keys, typed[wrong.fillna(False)].iloc[0], code)
+    return typed
 
 
 def _is_timed(frame: pd.DataFrame) -> pd.Series[Any]:
@@ -37,16 +58,15 @@ def _is_timed(frame: pd.DataFrame) -> pd.Series[Any]:
 def validated_analysis(config: Analysis, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return the rows of an analysis as a frame: the kind, its keys, labels and numbers.
 
-    Raises pandera.errors.SchemaErrors if a column is missing, or a value has another type.
+    Raises ConfigError if a column is missing, or a value has another type.
     """
-    import pandera.pandas as pa
-
-    numbers = {name: pa.Column(float, nullable=True) for name in config.numbers}
-    texts = {name: pa.Column(str) for name in config.columns() if name not in numbers}
-    schema = pa.DataFrameSchema({"kind": pa.Column(str), **texts, **numbers}, coerce=True)
     kind = kind_of(type(config))
-    frame = pd.DataFrame([{"kind": kind, **row} for row in rows], columns=["kind", *config.columns()])
-    return schema.validate(frame, lazy=True)
+    columns = [
+        Column(name, "", "any number", missing=True) if name in config.numbers else Column(name, "")
+        for name in ("kind", *config.columns())
+    ]
+    frame = pd.DataFrame([{"kind": kind, **row} for row in rows], columns=[column.name for column in columns])
+    return _typed(frame, kind, columns)
 
 
 def axes_of(frame: pd.DataFrame) -> list[str]:
@@ -85,24 +105,11 @@ def labels(values: Sequence[Any]) -> pd.Series[Any]:
 def validated_table(table: str, frame: pd.DataFrame, axes: Sequence[str] = ()) -> pd.DataFrame:
     """Return `frame` with the table's types and columns in order: the first key, the axes, the others.
 
-    Raises pandera.errors.SchemaErrors if a column is missing, or a value has another type or is out of range.
+    Raises ConfigError if a column is missing, or a value has another type or is out of range.
     """
-    import pandera.pandas as pa
-
-    fixed = {column.name: _schema(column) for column in TABLES[table] if column.name not in axes}
-    first, *others = fixed
-    frame = frame[[first, *axes, *others]]
-    if frame.empty:  # a check of it takes as long as that of many rows
-        return frame.astype({name: dtype for name, dtype in _types(table).items() if name in fixed})
-    timed = [pa.Check(_is_timed, error="a simulated job has no time")] if "runtime_ns" in fixed else []
-    schema = pa.DataFrameSchema(fixed, checks=timed, coerce=True)
-    return schema.validate(frame, lazy=True).reset_index(drop=True)
-
-
-@cache
-def _types(table: str) -> dict[Any, Any]:
-    """Return the types of the columns of a table."""
-    import pandera.pandas as pa
-
-    schema = pa.DataFrameSchema({column.name: _schema(column) for column in TABLES[table]}, coerce=True)
-    return schema.validate(pd.DataFrame(columns=list(schema.columns))).dtypes.to_dict()
+    columns = [column for column in TABLES[table] if column.name not in axes]
+    typed = _typed(frame, table, columns, axes).reset_index(drop=True)
+    if "runtime_ns" in typed and not (timed := _is_timed(typed)).all():
+        job = typed[~timed].iloc[0]
+        raise ConfigError(f"a simulated job of point {job['point_id']} has no time", _REMEDY, (table, "runtime_ns"))
+    return typed

@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pandera.errors
 import pytest
 import yaml
-from pandera.errors import SchemaErrors
 
 from fabricstudy.core.columns import PARQUET_ONLY, SCHEDULE_TABLES, TABLES
+from fabricstudy.core.errors import ConfigError
 from fabricstudy.core.store import checksummed_line
 from fabricstudy.engine.validity import fingerprint
 from fabricstudy.study.file import load_study
@@ -26,7 +25,7 @@ from fabricstudy.table.agreement import engine_names
 from fabricstudy.table.collect import collect
 from fabricstudy.table.files import TableError, read_shard, read_tables, write_csv, write_tables
 from fabricstudy.table.point_records import PointRecords
-from fabricstudy.table.schemas import axes_of
+from fabricstudy.table.schemas import axes_of, validated_table
 from fabricstudy.workflow.stages import main
 
 STUDY: dict[str, Any] = {
@@ -194,8 +193,9 @@ def test_a_simulated_job_without_a_time_is_an_error(tmp_path: Path) -> None:
     of = planned(tmp_path)
     found = records(of)
     found[of.rows[0].point_id]["jobs"][0]["runtime_ns"] = None
-    with pytest.raises(pandera.errors.SchemaErrors, match="a simulated job has no time"):
+    with pytest.raises(ConfigError, match=of.rows[0].point_id) as caught:
         collect(of, found.values(), structures(of))
+    assert caught.value.path == "jobs.runtime_ns"
 
 
 def test_what_is_only_analysed_has_no_time_and_agrees_with_nobody(tmp_path: Path) -> None:
@@ -435,17 +435,31 @@ def test_claims_are_judged_by_each_engine_alone(tmp_path: Path) -> None:
     assert collect(alone, records(alone).values(), structures(alone)).verdicts.empty
 
 
-def test_a_record_that_is_no_result_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("column", "value", "code"),
+    [
+        ("points.cpu_s", "soon", "wrong-type"),
+        ("points.memory_bytes", 0.5, "wrong-type"),
+        ("points.status", "lost", "unknown-value"),
+        ("jobs.runtime_ns", -1.0, "out-of-range"),
+        ("jobs.bytes", None, "missing-key"),
+    ],
+)
+def test_a_record_that_is_no_result_is_refused(column: str, value: object, code: str, tmp_path: Path) -> None:
     of = planned(tmp_path)
     found = records(of)
-    first, last = found[of.rows[0].point_id], found[of.rows[-1].point_id]
-    last["cpu_s"] = "soon"
-    with pytest.raises(SchemaErrors, match="cpu_s"):
+    table, name = column.split(".")
+    record = found[of.rows[0].point_id]
+    (record if table == "points" else record["jobs"][0])[name] = value
+    with pytest.raises(ConfigError) as caught:
         collect(of, found.values(), structures(of))
-    last["cpu_s"] = None
-    first["jobs"][0]["runtime_ns"] = -1.0
-    with pytest.raises(SchemaErrors, match="runtime_ns"):
-        collect(of, found.values(), structures(of))
+    assert (caught.value.path, caught.value.code) == (column, code)
+
+
+def test_a_table_without_a_column_is_refused() -> None:
+    with pytest.raises(ConfigError) as caught:
+        validated_table("messages", pd.DataFrame({"experiment": ["main"]}))
+    assert caught.value.code == "missing-key"
 
 
 def test_no_text_of_a_csv_is_a_formula(tmp_path: Path) -> None:
