@@ -71,7 +71,7 @@ def point_of(engine: str, machine: dict[str, Any], routing: Any, folder: Path) -
         {
             "machine": machine, "routing": routing, "engine": engine, "seed": 1,
             "network": {"packet": "256 B", "buffer": "16 kB", "router_latency": "128 ns"},
-            "offered": {"traffic": traffic, "load": 0.05, "arrivals": "periodic", "warmup": 50, "measured": 2000},
+            "offered": {"traffic": traffic, "load": 0.5, "arrivals": "periodic", "warmup": 50, "measured": 2000},
         },
         by_alias=True,
         context={"folder": folder},
