@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -31,6 +32,8 @@ def _typed(frame: pd.DataFrame, table: str, columns: Sequence[Column], axes: Seq
 
 def _typed_column(values: pd.Series[Any], table: str, column: Column) -> pd.Series[Any]:
     dtype: Any = "boolean" if column.type == "flag" and column.missing else _TYPES[column.type]
+    if values.empty:
+        return _empty_column(dtype)
     keys = (table, column.name)
     if not column.missing and values.isna().any():
         raise ConfigError("a value is missing", _REMEDY, keys, code="missing-key")
@@ -47,6 +50,11 @@ def _typed_column(values: pd.Series[Any], table: str, column: Column) -> pd.Seri
         if wrong.any():
             raise ConfigError(problem, _REMEDY, keys, typed[wrong.fillna(False)].iloc[0], code)
     return typed
+
+
+@cache
+def _empty_column(dtype: Any) -> pd.Series[Any]:
+    return pd.Series(dtype=dtype)
 
 
 def _is_timed(frame: pd.DataFrame) -> pd.Series[Any]:
