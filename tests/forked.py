@@ -14,8 +14,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 _FORKS = multiprocessing.get_context("forkserver")
-# Nothing of ours: that is imported by each, in the folder and environment that it is given.
-_FORKS.set_forkserver_preload(["snakemake.cli"])
+_FORKS.set_forkserver_preload(["snakemake.cli", "fabricstudy.workflow.snakefile"])
 
 
 class Snakemake:

@@ -94,6 +94,8 @@ class Workplace:
 
     folder: Path
     caminos: str
+    small: bool = False
+    """One job does all stages of a small study."""
 
     def write_study(self, text: str = TINY, name: str = "tiny.yaml") -> Path:
         """Write a study file."""
@@ -130,9 +132,9 @@ class Workplace:
         return found
 
     def arguments(self, *more: str, study: str = "tiny.yaml") -> list[str]:
-        """Arguments of Snakemake for a study in this folder, with a job for each of its parts."""
+        """Arguments of Snakemake for a study in this folder."""
         own = ["--snakefile", str(ROOT / "Snakefile"), "--directory", str(self.folder)]
-        return [*own, "--cores", "2", *more, "--config", f"study={study}", "small_cpu_s=0"]
+        return [*own, "--cores", "2", *more, "--config", f"study={study}", f"small_cpu_s={60 * self.small}"]
 
     def start(self, *arguments: str, study: str = "tiny.yaml") -> Snakemake:
         """Start Snakemake and come back at once."""

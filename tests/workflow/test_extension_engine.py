@@ -29,7 +29,7 @@ STUDY = "linksim.yaml"
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder in which the study of the page has run, up to its artifact."""
-    workplace = Workplace(tmp_path_factory.mktemp("linksim"), "")
+    workplace = Workplace(tmp_path_factory.mktemp("linksim"), "", small=True)
     for name, text in FILES.items():
         workplace.write_study(text + (FIGURE if name == STUDY else ""), name)
     workplace.run("artifact", study=STUDY)
@@ -76,7 +76,7 @@ def test_the_artifact_is_run_again_with_its_own_copy_of_the_file(
     (study,) = unpacked.rglob(STUDY)
     workplace = Workplace(unpacked / "rerun", "")
     workplace.folder.mkdir()
-    workplace.run(study=str(study))
+    workplace.run("--until", "table", study=str(study))
     monkeypatch.chdir(unpacked)
     assert main(["compare", ".", "rerun"]) == 0
     (record, *_) = (unpacked / "rerun").glob("results/points/*/*/record.json")

@@ -51,7 +51,7 @@ def test_failed_points_fail_the_run_unless_the_study_allows_them(workplace: Work
     status = [str(BIN / "fabricstudy"), "status", "tiny.yaml", "--json"]
     for allowed in (False, True):
         workplace.write_study(f"allow_failed_points: {str(allowed).lower()}\n{TINY}")
-        workplace.run(code=0 if allowed else 1)
+        workplace.run("--until", "table", code=0 if allowed else 1)
         assert {row["seed"] for row in points(workplace) if row["status"] == "failed"} == {"2"}
         done = subprocess.run(status, cwd=workplace.folder, env=workplace.environment, capture_output=True, text=True)
         assert json.loads(done.stdout)["failed"] == 4, done.stdout

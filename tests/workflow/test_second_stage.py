@@ -61,22 +61,27 @@ analyses: {machines: {kind: topologies, families: {dragonfly: [{kind: dragonfly,
 """
 
 
-@pytest.mark.parametrize("small_cpu_s", [0, 60])
-def test_claims_may_rest_on_analyses_where_seeds_depend_on_claims(workplace: Workplace, small_cpu_s: int) -> None:
+@pytest.mark.parametrize("small", [False, True])
+def test_claims_may_rest_on_analyses_where_seeds_depend_on_claims(workplace: Workplace, small: bool) -> None:
     """Each stage as a rule, and all in one process."""
+    workplace.small = small
     workplace.write_study(adaptive("{from: 2, to: 3, until: decided}") + ANALYSIS)
-    workplace.run("--until", "table", "--config", f"small_cpu_s={small_cpu_s}")
+    workplace.run(*([] if small else ["--until", "table"]))
     claims = pd.read_parquet(workplace.folder / "results/tiny/tables/claims.parquet").set_index("claim")
     assert claims.loc["c2", "measured"] == 3
     assert set(seeds_of(workplace)) <= {2, 3}
 
 
 def test_screened_combinations_are_simulated_with_the_seeds_they_need(workplace: Workplace) -> None:
-    """The time falls with the bandwidth: of eight, a sample of five is simulated, and the fastest with all seeds."""
+    """The time falls with the bandwidth: of eight, a sample of five is simulated, and the fastest with all seeds.
+
+    All in one process.
+    """
     bandwidths = {f"{ratio}": f"{ratio} GB/s" for ratio in (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6)}
     text = adaptive("{from: 2, to: 4, until: 50 %}").replace("{1: 1 GB/s, 2: 2 GB/s}", str(bandwidths))
     workplace.write_study(text.replace("[minimal, valiant]", "[minimal]").partition("claims:")[0] + SCREEN)
-    workplace.run("--until", "table")
+    workplace.small = True
+    workplace.run()
     tables = workplace.folder / "results/tiny/tables"
     rows = pd.read_parquet(tables / "screening.parquet").set_index("alpha")["outcome"]
     points = pd.read_parquet(tables / "points.parquet")
@@ -85,5 +90,5 @@ def test_screened_combinations_are_simulated_with_the_seeds_they_need(workplace:
     assert set(seeds.index) == set(rows.index[rows != "not simulated"]) and len(seeds) < 8
     assert set(seeds[rows[seeds.index] == "sampled"]) == {2} and rows["1.6"] == "among the fastest"
     assert workplace.started == seeds.sum()
-    workplace.run("--until", "table")
+    workplace.run()
     assert workplace.started == seeds.sum()

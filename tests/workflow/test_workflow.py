@@ -53,7 +53,7 @@ def test_a_job_renamed_in_the_study_is_renamed_in_the_tables(after_run: Workplac
     fresh = structures.read_bytes()
     structures.unlink()
     after_run.write_study(TINY.replace("name: app", "name: solver"))
-    after_run.run()
+    after_run.run("--until", "table")
     assert {row["job_name"] for row in rows(after_run.table("jobs"))} == {"solver"}
     assert after_run.started == 8 and structures.read_bytes() == fresh
 

@@ -27,7 +27,9 @@ SHIPPED = sorted(CONFIGS.glob("*.yaml"))
 # Schedules pair runs, of which the tables made here have none.
 WITH_SCHEDULES = {"bgq-capacity", "torus-or-mesh-scheduling"}
 # The same experiments in other sizes or on other engines, which only take longer.
-LIKE_OTHERS = {"dragonfly-arrangements-paper", "dragonfly-arrangements-small", "quick"}
+LIKE_OTHERS = {
+    "dragonfly-arrangements-paper", "dragonfly-arrangements-small", "dragonfly-arrangements-sst", "quick",
+}  # fmt: skip
 ONE_EXPERIMENT = {"next-machine", "training-fabric"}
 
 NETS = {
