@@ -13,7 +13,7 @@ from .random_bounds import violations
 
 pytestmark = pytest.mark.skipif(not Engine(Packet).probe().found, reason="the packet engine is not built")
 
-SEEDS = 40
+SEEDS = 25
 
 
 def test_no_random_point_breaks_a_bound(tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ class TestUgal:
         assert ugal < {"router": 1.35, "group": 1.1}[via] * valiant
 
     def test_under_uniform_traffic_it_comes_near_minimal(self, runtime_ns: Any, via: str) -> None:
-        job = to_all(20_000)
+        job = to_all(10_000)
         minimal, valiant, ugal = (
             runtime_ns(job, "minimal"),
             runtime_ns(job, "valiant", via),

@@ -212,7 +212,7 @@ class TestTimes:
     def test_pairing_takes_half_as_long_on_the_better_torus(self, tmp_path: Path) -> None:
         def runtime_and_bound(shape: list[int], tie: str) -> tuple[float, float]:
             machine = {"kind": "torus", "shape": shape, "bandwidth": "2 GB/s"}
-            this = point_on(machine, {"kind": "dimension-order", "tie": tie}, "furthest-pairing", "200 kB")
+            this = point_on(machine, {"kind": "dimension-order", "tie": tie}, "furthest-pairing", "100 kB")
             built = this.machine.build()
             jobs = place_jobs(this, built)
             result, _ = simulate(tmp_path / f"{shape[0]}{tie}", this, jobs, built)

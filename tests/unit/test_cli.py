@@ -93,14 +93,14 @@ def test_plan_knows_the_studies_of_the_project(capsys: pytest.CaptureFixture[str
 
 
 def test_plan_prints_the_estimates_of_training_steps_once(capsys: pytest.CaptureFixture[str]) -> None:
-    summary = data(capsys, "plan", "training-fabric")
+    summary = data(capsys, "plan", "training-fabric", "--list")
     estimates = summary["estimates"]
     assert sum(one["points"] for one in estimates) == summary["points"]
     told = said(capsys, "plan", "training-fabric")
     assert all(told.count(line) for one in estimates for line in one["text"])
     assert told.count("billion parameters") == len(estimates)
     # Some of its points on packet have messages of few packets of 2 MB; flow has no packets.
-    engines = [point["axis.engine"] for point in data(capsys, "plan", "training-fabric", "--list")["list"]]
+    engines = [point["axis.engine"] for point in summary["list"]]
     assert 0 < sum(summary["packet_remarks"].values()) <= engines.count("packet") < len(engines)
 
 
