@@ -20,6 +20,8 @@ import pytest
 
 from fabricstudy.engine.registry import engine_named
 
+from ..workflow.conftest import keep_compiled
+
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -166,6 +168,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
             pytest.skip(f"{engine}: {probe.reason}")
     place = Workshop(tmp_path_factory.mktemp("mutations"))
     shutil.copytree(ROOT / "src", place.package, ignore=shutil.ignore_patterns("*.egg-info"))
+    keep_compiled(place.package / "fabricstudy")
     for name in ("engines", "workflow", "envs", "configs"):
         (place.folder / name).symlink_to(ROOT / name)
     shutil.copytree(STUDY, place.finished)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import re
 import shutil
@@ -77,6 +78,14 @@ def keep_compiled(package: Path) -> None:
             for compiled in (source.parent / "__pycache__").glob(f"{source.stem}.*"):
                 (file.parent / "__pycache__").mkdir(exist_ok=True)
                 shutil.copy2(compiled, file.parent / "__pycache__")
+    # numba names folders of the kernel's cache by a digest of the path of the sources.
+    for name in ("kernel", "order"):
+        ours_digest, digest = (
+            hashlib.sha1(str(top / "schedule" / name).encode()).hexdigest() for top in (ours, package.resolve())
+        )
+        for compiled in (ours / "schedule/__pycache__").glob(f"kernel-*/{name}_{ours_digest}"):
+            at = package / "schedule/__pycache__" / compiled.parent.name / f"{name}_{digest}"
+            shutil.copytree(compiled, at, dirs_exist_ok=True)
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ FAULTS = {
     2: ("kill -SEGV $$", "failed", "SIGSEGV"),
     3: ("kill -9 $$", "failed", "SIGKILL"),
     4: ("echo 'thread main panicked' >&2; exit 101", "failed", "thread main panicked"),
-    5: ("sleep 100", "timeout", "10 s"),
+    5: ("sleep 100", "timeout", "5 s"),
     6: ("exec python3 -c 'x = bytearray(700_000_000); import time; time.sleep(100)'", "out-of-memory", "0.5 GB"),
     7: ("head -c 1000 /dev/urandom > result.json; exit 0", "failed", "result.json is not a result"),
     8: ("exit 0", "failed", "result.json is not a result"),
@@ -61,7 +61,7 @@ def test_failed_points_fail_the_run_unless_the_study_allows_them(workplace: Work
 
 
 def test_a_simulator_that_misbehaves_costs_its_own_points(workplace: Workplace) -> None:
-    study = TINY.replace("seeds: 2", "seeds: 10\nallow_failed_points: true").replace("time: 20 s", "time: 10 s")
+    study = TINY.replace("seeds: 2", "seeds: 10\nallow_failed_points: true").replace("time: 20 s", "time: 5 s")
     # Without its claim, which compares both ratios.
     one_ratio = study.replace("values: {1: 1 GB/s, 2: 2 GB/s}", "values: {1: 1 GB/s}").partition("claims:")[0]
     workplace.write_study(one_ratio)

@@ -119,5 +119,6 @@ def validated_table(table: str, frame: pd.DataFrame, axes: Sequence[str] = ()) -
     typed = _typed(frame, table, columns, axes).reset_index(drop=True)
     if "runtime_ns" in typed and not (timed := _is_timed(typed)).all():
         job = typed[~timed].iloc[0]
-        raise ConfigError(f"a simulated job of point {job['point_id']} has no time", _REMEDY, (table, "runtime_ns"))
+        problem = f"a simulated job of point {job['point_id']} has no time"
+        raise ConfigError(problem, _REMEDY, (table, "runtime_ns"), code="missing-key")
     return typed
