@@ -32,6 +32,7 @@ from fabricstudy.workflow.jobs import FILE as JOBS_FILE, load_studies, renew_pla
 from fabricstudy.workflow.snakefile import (
     WILDCARDS,
     Inputs,
+    cancel_timers,
     check_cores,
     check_points,
     check_timestamps,
@@ -90,6 +91,7 @@ onstart:
 
 
 onsuccess:
+    cancel_timers()
     for line in summary_lines(STUDIES, STARTED_S):
         print(line, file=sys.stderr)
     try:
@@ -99,6 +101,7 @@ onsuccess:
 
 
 onerror:
+    cancel_timers()
     print(
         "Finished simulations are cached; the same command continues with the rest.",
         file=sys.stderr,

@@ -48,6 +48,19 @@ def test_a_study_of_ones_own_runs_twice_and_then_grows(after_run: Workplace) -> 
     assert "Much more" in (workplace.folder / "reports/tiny/index.html").read_text()
 
 
+@pytest.mark.parametrize("succeeds", [True, False])
+def test_snakemake_ends_with_its_last_job(after_run: Workplace, succeeds: bool) -> None:
+    """Its rate limit leaves a timer of this length."""
+    tables = after_run.folder / "results/tiny/tables"
+    shutil.rmtree(tables)
+    if not succeeds:
+        tables.write_text("no folder")
+    limit = ("--until", "table", "--max-jobs-per-timespan", "1000/30m")
+    command = [str(BIN / "snakemake"), *after_run.arguments(*limit)]
+    done = subprocess.run(command, cwd=after_run.folder, env=after_run.environment, capture_output=True, timeout=600)
+    assert (done.returncode == 0) == succeeds
+
+
 def test_a_job_renamed_in_the_study_is_renamed_in_the_tables(after_run: Workplace) -> None:
     structures = after_run.folder / "results/tiny/structure/all.jsonl"
     fresh = structures.read_bytes()

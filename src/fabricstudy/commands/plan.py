@@ -20,7 +20,7 @@ from fabricstudy.engine.validity import is_valid, is_valid_with_same_input
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workflow.forecast import job_counts, stage_cpu_s
 from fabricstudy.workflow.jobs import jobs_of
-from fabricstudy.workflow.pipeline import BATCH_CPU_S, JOB_CPU_S, Seconds
+from fabricstudy.workflow.pipeline import BATCH_CPU_S, JOB_CPU_S, SNAKEMAKE_CPU_S, Seconds
 from fabricstudy.workflow.snakefile import SMALL_CPU_S
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.pattern.base import Pattern
@@ -181,7 +181,7 @@ def show(summary: dict[str, Any]) -> None:
     others = {rule: seconds for rule, seconds in summary["stages_cpu_s"].items() if rule != "simulate"}
     listed = ", ".join(f"{rule} {duration(seconds)}" for rule, seconds in others.items())
     print(f"stages    predicted {cpu_time(sum(others.values()))} beside the simulations, if all run: {listed}")
-    overhead_s = summary["jobs"] * JOB_CPU_S
+    overhead_s = SNAKEMAKE_CPU_S + JOB_CPU_S * summary["jobs"]
     print(f"overhead  about {cpu_time(overhead_s)} of Snakemake for {count_noun(summary['jobs'], 'job')}, if all run")
     if summary["cores"] > 1:
         minutes = f"{summary['longest_s'] / 60:.1f} minutes"

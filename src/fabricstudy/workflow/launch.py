@@ -12,7 +12,7 @@ from fabricstudy.core.errors import INTERRUPTED_CODE, FabricstudyError, exit_cod
 
 from .display import INTERRUPTED
 from .jobs import read_jobs
-from .snakefile import RESULTS, check_points, check_triggers
+from .snakefile import RESULTS, cancel_timers, check_points, check_triggers
 
 _OTHER_WORK = (
     "dryrun", "touch", "unlock", "lint", "summary", "detailed_summary", "dag", "rulegraph", "filegraph", "d3dag",
@@ -29,7 +29,6 @@ def main(studies: str, arguments: list[str]) -> int:
     """
     from snakemake import cli  # slow to import; Ctrl-C meanwhile must not become an error of Snakemake
     from snakemake.exceptions import print_exception
-    from snakemake.settings.types import MaxJobsPerTimespan
 
     signal.signal(signal.SIGINT, _interrupt)
     said, done, makes_results = io.StringIO(), False, False
@@ -37,10 +36,6 @@ def main(studies: str, arguments: list[str]) -> int:
         with redirect_stderr(said):
             parser, args = cli.parse_args(arguments)
         check_triggers(args.rerun_triggers)
-        # For a limit Snakemake sets a timer whenever a job ends or one fires, and each examines all waiting jobs: 287
-        # jobs took 92 instead of 15 CPU seconds. Its API has none by default.
-        if args.max_jobs_per_timespan == MaxJobsPerTimespan.parse_choice(parser.get_default("max_jobs_per_timespan")):
-            args.max_jobs_per_timespan = None
         if "fabricstudy" not in arguments:  # with our display, the name of the profile is noise
             sys.stderr.write(said.getvalue())
         done = cli.args_to_api(args, parser)
@@ -55,6 +50,8 @@ def main(studies: str, arguments: list[str]) -> int:
         raise
     except Exception as error:
         print_exception(error)
+    finally:
+        cancel_timers()
     if INTERRUPTED.is_set():
         print("Interrupted.", file=sys.stderr)  # the Snakefile prints how to continue
         return INTERRUPTED_CODE

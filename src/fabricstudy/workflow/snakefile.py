@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -311,6 +312,13 @@ def check_timestamps(studies: Mapping[str, StudyJobs]) -> None:
         if jobs.file.stat().st_mtime > latest_s:
             problem = "the file is dated in the future, so that no result would be newer"
             raise ConfigError(problem, "date it now: touch FILE", code="file-unreadable", file=str(jobs.file))
+
+
+def cancel_timers() -> None:
+    """Cancel the timers of Snakemake's rate limit, for which its process would wait after the last job."""
+    for thread in threading.enumerate():
+        if isinstance(thread, threading.Timer):
+            thread.cancel()
 
 
 def summary_lines(studies: Mapping[str, StudyJobs], since_s: float) -> list[str]:
