@@ -91,7 +91,7 @@ def run(text: str, folder: Path) -> tuple[int, str]:
     plain = re.sub(r" +# .*", "", text)
     lines = [line for line in plain.splitlines() if line]
     # A line is a command of its own where no shell is asked for more, and none changes what the next one finds.
-    if set(plain) & set('$|;&<>\\"') or any(line.startswith("cd ") for line in lines):
+    if set(plain) & set("$|;&<>\\") or any(line.startswith("cd ") or line.count('"') % 2 for line in lines):
         return run_in_shell(text, folder)
     code, said = 0, ""
     for line in lines:
