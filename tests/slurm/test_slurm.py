@@ -69,9 +69,9 @@ class ClusterWorkplace(Workplace):
         ]
 
     def batch_cpu_s(self) -> float:
-        """Two fifths of what the study is predicted to take: seven batches of one to four points."""
+        """Two thirds of what the study is predicted to take: three batches of two to six points."""
         (pipeline,) = load_pipelines(str(self.folder / "tiny.yaml"), ROOT / "configs").values()
-        return sum(batch.cpu_s for batch in pipeline.batches.values()) / 2.5
+        return sum(batch.cpu_s for batch in pipeline.batches.values()) / 1.5
 
     def starts(self) -> Counter[str]:
         """How often each point was started."""
@@ -234,9 +234,8 @@ def test_batches_are_submitted_in_groups(workplace: ClusterWorkplace, cluster: C
 
 
 def test_a_cancelled_job_a_drained_node_and_a_new_controller_lose_nothing(
-    fresh: ClusterWorkplace, cluster: Cluster
+    workplace: ClusterWorkplace, cluster: Cluster
 ) -> None:
-    workplace = fresh
     workplace.stand_in(SLOW)
     snakemake = workplace.start("--until", "table")
     try:
