@@ -10,7 +10,7 @@ import pandas as pd
 
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.core.columns import TABLES, Column
-from fabricstudy.core.errors import Code, ConfigError
+from fabricstudy.core.errors import ConfigError
 from fabricstudy.core.kinds import kind_of
 from fabricstudy.engine.registry import simulates
 
@@ -41,14 +41,10 @@ def _typed_column(values: pd.Series[Any], table: str, column: Column) -> pd.Seri
         typed = values if values.dtype == dtype else values.astype(dtype)
     except (ValueError, TypeError, OverflowError) as error:
         raise ConfigError(f"a value is not a {column.type}: {error}", _REMEDY, keys, code="wrong-type") from None
-    checks: list[tuple[pd.Series[Any], str, Code]] = []
-    if column.type in ("count", "number"):
-        checks.append((typed < 0, "the value is negative", "out-of-range"))
-    if column.one_of:
-        checks.append((~typed.isin(column.one_of) & typed.notna(), "the value is unknown", "unknown-value"))
-    for wrong, problem, code in checks:
-        if wrong.any():
-            raise ConfigError(problem, _REMEDY, keys, typed[wrong.fillna(False)].iloc[0], code)
+    if column.type in ("count", "number") and (typed < 0).any():
+        raise ConfigError("a value is negative", _REMEDY, keys, typed.min(), "out-of-range")
+    if column.one_of and (unknown := set(typed.dropna().unique()) - set(column.one_of)):
+        raise ConfigError("a value is unknown", _REMEDY, keys, min(unknown), "unknown-value")
     return typed
 
 
